@@ -1,0 +1,77 @@
+//! One budget of bytes for everything that grows with what peers send: request frames, decompression, tail cache,
+//! responses in flight.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Notify;
+
+/// A bound on memory that several users share. Taking bytes never allocates; it only counts.
+#[derive(Debug)]
+pub struct ByteBudget {
+    limit_bytes: usize,
+    used_bytes: AtomicUsize,
+    released: Notify,
+}
+
+/// Bytes taken from a [`ByteBudget`]; dropping it gives them back.
+#[derive(Debug)]
+pub struct BytePermit {
+    budget: Arc<ByteBudget>,
+    bytes: usize,
+}
+
+impl ByteBudget {
+    /// A budget of `limit_bytes`.
+    pub fn new(limit_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { limit_bytes, used_bytes: AtomicUsize::new(0), released: Notify::new() })
+    }
+
+    /// The whole budget in bytes.
+    pub fn limit_bytes(&self) -> usize {
+        self.limit_bytes
+    }
+
+    /// Bytes taken now.
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Takes `bytes` if they are free now.
+    pub fn try_take(self: &Arc<Self>, bytes: usize) -> Option<BytePermit> {
+        let take = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= self.limit_bytes);
+        self.used_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).ok()?;
+        Some(BytePermit { budget: Arc::clone(self), bytes })
+    }
+
+    /// Takes `bytes`, waiting until others give theirs back. `None` if they can never fit. Cancel safe.
+    pub async fn take(self: &Arc<Self>, bytes: usize) -> Option<BytePermit> {
+        if bytes > self.limit_bytes {
+            return None;
+        }
+        loop {
+            // Interest first, then the look: a release in between is not missed.
+            let released = self.released.notified();
+            tokio::pin!(released);
+            released.as_mut().enable();
+            if let Some(permit) = self.try_take(bytes) {
+                return Some(permit);
+            }
+            released.await;
+        }
+    }
+}
+
+impl BytePermit {
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for BytePermit {
+    fn drop(&mut self) {
+        self.budget.used_bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.budget.released.notify_waiters();
+    }
+}

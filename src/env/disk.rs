@@ -1,0 +1,199 @@
+//! The real disk.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use rustix::fs::FallocateFlags;
+use rustix::io::{Errno, ReadWriteFlags};
+
+use super::files::{
+    DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
+};
+use crate::types::Timestamp;
+
+/// Files of the operating system.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk;
+
+#[expect(clippy::disallowed_methods, reason = "this is the seam that touches files")]
+impl FileSystem for Disk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(mode != OpenMode::ReadOnly);
+        match mode {
+            OpenMode::Existing | OpenMode::ReadOnly => {}
+            OpenMode::CreateNew => {
+                options.create_new(true);
+            }
+            OpenMode::CreateOrKeep => {
+                options.create(true).truncate(false);
+            }
+            OpenMode::CreateOrTruncate => {
+                options.create(true).truncate(true);
+            }
+        }
+        Ok(Arc::new(DiskFile(options.open(path)?)))
+    }
+
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir_all(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        fs::File::open(path)?.sync_all()
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
+        fs::read_dir(path)?.map(|entry| to_entry(&entry?)).collect()
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
+        match fs::metadata(path) {
+            Ok(meta) => Ok(Some(to_stat(&meta)?)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>, LockError> {
+        let to_error = |source| LockError::Io { path: path.to_owned(), source };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(to_error)?;
+        match take_record_lock(&file) {
+            Ok(()) => Ok(Box::new(DiskLock { _file: file })),
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => {
+                Err(LockError::Held { path: path.to_owned(), pid: record_lock_holder(&file) })
+            }
+            Err(e) => Err(to_error(e)),
+        }
+    }
+
+    fn space(&self, path: &Path) -> io::Result<DiskSpace> {
+        let stat = rustix::fs::statvfs(path)?;
+        Ok(DiskSpace {
+            total_bytes: stat.f_blocks.saturating_mul(stat.f_frsize),
+            usable_bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
+        })
+    }
+}
+
+fn to_entry(entry: &fs::DirEntry) -> io::Result<DirEntry> {
+    let kind = if entry.file_type()?.is_dir() { EntryKind::Directory } else { EntryKind::File };
+    Ok(DirEntry { name: entry.file_name().to_string_lossy().into_owned(), kind })
+}
+
+fn to_stat(meta: &fs::Metadata) -> io::Result<FileStat> {
+    let since_epoch = meta.modified()?.duration_since(UNIX_EPOCH);
+    let modified_ms = since_epoch.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX));
+    Ok(FileStat { len_bytes: meta.len(), modified: Timestamp::new(modified_ms) })
+}
+
+/// A whole-file write lock as `fcntl` takes it.
+fn whole_file_lock() -> libc::flock {
+    // SAFETY: flock is a plain C struct for which all zeros is a valid value.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock
+}
+
+/// An open-file-description lock: it conflicts with Kafka's classic record locks, but unlike those does not vanish when
+/// any other descriptor of the file is closed in this process.
+fn take_record_lock(file: &fs::File) -> io::Result<()> {
+    let lock = whole_file_lock();
+    // SAFETY: the descriptor is open and `lock` outlives the call.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The process that holds a classic lock; the system does not tell for open-file-description locks.
+fn record_lock_holder(file: &fs::File) -> Option<i32> {
+    let mut lock = whole_file_lock();
+    // SAFETY: the descriptor is open and `lock` outlives the call.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut lock) };
+    (result == 0 && lock.l_pid > 0).then_some(lock.l_pid)
+}
+
+#[derive(Debug)]
+struct DiskLock {
+    _file: fs::File,
+}
+
+impl FileLock for DiskLock {}
+
+#[derive(Debug)]
+struct DiskFile(fs::File);
+
+impl File for DiskFile {
+    fn write_all_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
+        self.0.write_all_at(bytes, position)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.0.read_at(&mut buffer[filled..], position + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn read_resident_at(&self, buffer: &mut [u8], position: u64) -> io::Result<Option<usize>> {
+        let mut parts = [io::IoSliceMut::new(buffer)];
+        match rustix::io::preadv2(&self.0, &mut parts, position, ReadWriteFlags::NOWAIT) {
+            Ok(read) => Ok(Some(read)),
+            // Not resident, or a file system that cannot tell: the caller goes by way of the blocking pool.
+            Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR | Errno::NOSYS) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn set_len(&self, len_bytes: u64) -> io::Result<()> {
+        self.0.set_len(len_bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn reserve(&self, position: u64, len_bytes: u64) -> io::Result<()> {
+        match rustix::fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, position, len_bytes) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+}

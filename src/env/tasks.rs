@@ -1,0 +1,37 @@
+//! Spawning. Every task and thread has a name, so that a panic message and a debugger say what it was.
+
+use std::future::Future;
+use std::io;
+use std::thread;
+
+use tokio::task::JoinHandle;
+
+/// Runs `task` on the async runtime. The caller owns the handle and with it the task's end; a panic comes out of it.
+#[expect(clippy::disallowed_methods, reason = "this is the seam that spawns")]
+pub fn spawn<F>(task: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    tokio::spawn(task)
+}
+
+/// Runs `work`, which may wait for the disk or compute for long, on the blocking pool.
+#[expect(clippy::disallowed_methods, reason = "this is the seam that spawns")]
+pub fn spawn_blocking<F, T>(work: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    tokio::task::spawn_blocking(work)
+}
+
+/// Starts a thread of its own for work that lives as long as the broker.
+#[expect(clippy::disallowed_methods, reason = "this is the seam that spawns")]
+pub fn spawn_thread<F, T>(name: &str, work: F) -> io::Result<thread::JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    thread::Builder::new().name(name.to_owned()).spawn(work)
+}

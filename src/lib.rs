@@ -1,0 +1,6 @@
+//! Highwater: a Kafka-wire-compatible broker in one binary, with Kafka's own files on disk.
+//!
+//! The layers and what each may import are described in `ARCHITECTURE.md` and held by `tests/tidy.rs`.
+
+pub mod env;
+pub mod types;
