@@ -2,5 +2,10 @@
 //!
 //! The layers and what each may import are described in `ARCHITECTURE.md` and held by `tests/tidy.rs`.
 
+pub mod broker;
+pub mod config;
 pub mod env;
+pub mod kafka;
+pub mod log;
+pub mod metadata;
 pub mod types;

@@ -1,0 +1,86 @@
+//! The two-phase contract between a connection and a handler.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::broker::Broker;
+use crate::log::Slice;
+
+/// One request, its header already parsed and its body not yet.
+#[derive(Debug)]
+pub struct Request {
+    /// Version of the API, one that its row serves.
+    pub version: i16,
+    /// From the header; empty if null.
+    pub client_id: String,
+    /// The body. Slices of it keep the whole frame alive: copy what is kept.
+    pub body: Bytes,
+    /// Who asks and where.
+    pub peer: Arc<Peer>,
+    /// The use cases.
+    pub broker: Arc<Broker>,
+}
+
+/// The other end of a connection.
+#[derive(Debug)]
+pub struct Peer {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Index into the settings' listeners of the one it came in on: Metadata answers with that one's advertised address.
+    pub listener: usize,
+}
+
+/// The encoded body of a response (no frame length, no header): inline bytes with slices of logs in between.
+#[derive(Debug, Default)]
+pub struct Response {
+    /// In order.
+    pub parts: Vec<ResponsePart>,
+}
+
+/// A run of a response body.
+#[derive(Debug)]
+pub enum ResponsePart {
+    /// Encoded fields.
+    Inline(BytesMut),
+    /// Records straight from a log.
+    Records(Slice),
+}
+
+/// A reply that is still to come.
+pub type Pending = Pin<Box<dyn Future<Output = Result<Response, Disconnect>> + Send>>;
+
+/// What a handler returns. In every case but `Serial` the effect on the broker has happened already, so the connection goes
+/// on with the next request while the reply is pending.
+pub enum Outcome {
+    /// The reply is here.
+    Ready(Response),
+    /// The effect has happened; the reply comes later (durability, long poll).
+    Later(Pending),
+    /// The effect happens while the future runs: the connection starts no other request until it is done.
+    Serial(Pending),
+    /// acks=0: nothing is sent.
+    NoReply,
+    /// The connection is closed without an answer, as Kafka does for a malformed body.
+    Close(Disconnect),
+}
+
+/// Why a connection is closed without an answer; the text goes to the log.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Disconnect(pub String);
+
+impl std::fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ready(_) => "Ready",
+            Self::Later(_) => "Later",
+            Self::Serial(_) => "Serial",
+            Self::NoReply => "NoReply",
+            Self::Close(_) => "Close",
+        })
+    }
+}

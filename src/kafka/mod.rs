@@ -1,0 +1,9 @@
+//! The Kafka front end: framing, versions, sessions, handlers, error codes.
+//!
+//! A frame goes listener → connection → header → API table row → guard (counts against remaining bytes) → handler. A
+//! handler decodes, calls a use case of `broker` and encodes; it holds no state, does no I/O and takes no lock of the
+//! engine's. Its effect has happened when it returns; its reply may come later ([`Outcome`]).
+
+mod handler;
+
+pub use handler::{Disconnect, Outcome, Peer, Pending, Request, Response, ResponsePart};

@@ -1,0 +1,16 @@
+//! The log engine: batches, segments, indexes, append, read, recovery, retention, producer state.
+//!
+//! A [`Log`] belongs to one appender at a time (`&mut self`); everyone else reads the [`LogView`] it publishes, which is
+//! immutable. Nothing here knows the network, tokio or other partitions.
+
+pub mod batch;
+mod check;
+#[allow(clippy::module_inception)]
+mod log;
+mod slice;
+mod view;
+
+pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch};
+pub use log::{AppendError, Appended, Log, OpenError, OpenLog, StartMode};
+pub use slice::{Part, Slice};
+pub use view::{AbortedTransaction, Isolation, LogView, OffsetAtTime, ReadError, ReadLimit, TimeQuery};

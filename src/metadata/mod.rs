@@ -1,0 +1,12 @@
+//! The cluster image (topics, configs, producer ids, ...) and the store that changes it.
+//!
+//! A change is a batch of Kafka's own metadata records, appended to `__cluster_metadata-0` and synced, then applied to the
+//! image by the same function that replays the log at start. Readers take the newest immutable [`Image`].
+
+mod image;
+mod store;
+
+pub use image::{ConfigResource, Image, PartitionState, Topic};
+pub use store::{
+    ConfigChange, MetadataError, MetadataStore, NewTopic, OpenMetadata, ProducerIdBlock, TopicRef,
+};
