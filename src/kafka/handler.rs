@@ -53,6 +53,10 @@ pub enum ResponsePart {
 /// A reply that is still to come.
 pub type Pending = Pin<Box<dyn Future<Output = Result<Response, Disconnect>> + Send>>;
 
+/// An effect that has not happened yet; it ends in what the handler would have returned otherwise, so that the reply may
+/// still be pending (for a sync) when the connection goes on.
+pub type Effect = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
 /// What a handler returns. In every case but `Serial` the effect on the broker has happened already, so the connection goes
 /// on with the next request while the reply is pending.
 pub enum Outcome {
@@ -60,8 +64,9 @@ pub enum Outcome {
     Ready(Response),
     /// The effect has happened; the reply comes later (durability, long poll).
     Later(Pending),
-    /// The effect happens while the future runs: the connection starts no other request until it is done.
-    Serial(Pending),
+    /// The effect happens while the future runs: the connection starts no other request until it is done, then goes on
+    /// with the outcome that it yields.
+    Serial(Effect),
     /// acks=0: nothing is sent.
     NoReply,
     /// The connection is closed without an answer, as Kafka does for a malformed body.
@@ -72,6 +77,25 @@ pub enum Outcome {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Disconnect(pub String);
+
+impl Outcome {
+    /// `Serial` with an effect that yields the reply itself.
+    pub fn serial<F>(reply: F) -> Self
+    where
+        F: Future<Output = Result<Response, Disconnect>> + Send + 'static,
+    {
+        Self::Serial(Box::pin(async move { reply.await.into() }))
+    }
+}
+
+impl From<Result<Response, Disconnect>> for Outcome {
+    fn from(reply: Result<Response, Disconnect>) -> Self {
+        match reply {
+            Ok(response) => Self::Ready(response),
+            Err(disconnect) => Self::Close(disconnect),
+        }
+    }
+}
 
 impl std::fmt::Debug for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -6,4 +6,4 @@
 
 mod handler;
 
-pub use handler::{Disconnect, Outcome, Peer, Pending, Request, Response, ResponsePart};
+pub use handler::{Disconnect, Effect, Outcome, Peer, Pending, Request, Response, ResponsePart};

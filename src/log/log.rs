@@ -161,7 +161,11 @@ impl Log {
     }
 
     /// Deletes what retention allows (plan and execution; files are renamed to `.deleted`); the number of segments. Blocks.
-    pub fn apply_retention(&mut self, _now: Timestamp, _high_watermark: Offset) -> io::Result<usize> {
+    pub fn apply_retention(
+        &mut self,
+        _now: Timestamp,
+        _high_watermark: Offset,
+    ) -> io::Result<usize> {
         unimplemented!("engine")
     }
 

@@ -13,4 +13,6 @@ mod view;
 pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch};
 pub use log::{AppendError, Appended, Log, OpenError, OpenLog, StartMode};
 pub use slice::{Part, Slice};
-pub use view::{AbortedTransaction, Isolation, LogView, OffsetAtTime, ReadError, ReadLimit, TimeQuery};
+pub use view::{
+    AbortedTransaction, Isolation, LogView, OffsetAtTime, ReadError, ReadLimit, TimeQuery,
+};

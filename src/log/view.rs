@@ -103,7 +103,11 @@ impl LogView {
     }
 
     /// Aborted transactions that overlap `from..to`. Blocks.
-    pub fn aborted_between(&self, _from: Offset, _to: Offset) -> io::Result<Vec<AbortedTransaction>> {
+    pub fn aborted_between(
+        &self,
+        _from: Offset,
+        _to: Offset,
+    ) -> io::Result<Vec<AbortedTransaction>> {
         unimplemented!("engine")
     }
 

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::types::{
-    BrokerId, DirectoryId, LeaderEpoch, PartitionIndex, TopicId, TopicName, Uuid,
-};
+use crate::types::{BrokerId, DirectoryId, LeaderEpoch, PartitionIndex, TopicId, TopicName, Uuid};
 
 /// What a config belongs to (Kafka's `ConfigResource`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

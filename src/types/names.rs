@@ -23,7 +23,9 @@ pub enum InvalidTopicName {
     #[error("the length of '{0}' is longer than the max allowed length 249")]
     TooLong(String),
     /// A character outside the legal set.
-    #[error("'{0}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'")]
+    #[error(
+        "'{0}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    )]
     Character(String),
 }
 
