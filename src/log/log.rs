@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::check::CheckedBatch;
+use super::tail_pool::TailPool;
 use super::view::LogView;
 use crate::config::TopicSettings;
 use crate::env::Env;
@@ -33,6 +34,8 @@ pub struct OpenLog {
     pub topic_id: TopicId,
     /// The settings in force.
     pub settings: Arc<TopicSettings>,
+    /// Memory for the newest bytes; one pool for all logs of a broker.
+    pub tail_pool: Arc<TailPool>,
     /// Producers idle for longer are forgotten.
     pub producer_id_expiration_ms: i64,
     /// How the last life ended.
@@ -115,8 +118,20 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the log in a directory, recovering it as `args.start` says. Blocks.
+    /// Opens the log in a directory, recovering it as `args.start` says. Blocks. A new log gets its directory here, its
+    /// first file at the first append.
     pub fn open(_args: OpenLog) -> Result<Self, OpenError> {
+        unimplemented!("engine")
+    }
+
+    /// True if an append in `epoch` needs no preparation: [`Log::prepare`] would write nothing.
+    pub fn is_prepared(&self, _epoch: LeaderEpoch) -> bool {
+        unimplemented!("engine")
+    }
+
+    /// Writes and syncs what must be on disk before the first append of a log (`partition.metadata`) and of a leader epoch
+    /// (`leader-epoch-checkpoint`). Blocks on the disk; [`Log::append`] does it itself when nobody has before.
+    pub fn prepare(&mut self, _epoch: LeaderEpoch) -> Result<(), AppendError> {
         unimplemented!("engine")
     }
 
@@ -166,6 +181,16 @@ impl Log {
         _now: Timestamp,
         _high_watermark: Offset,
     ) -> io::Result<usize> {
+        unimplemented!("engine")
+    }
+
+    /// Removes files renamed to `.deleted` at least `file.delete.delay.ms` ago; the time of the next one that waits. Blocks.
+    pub fn remove_deleted(&mut self, _now: Timestamp) -> io::Result<Option<Timestamp>> {
+        unimplemented!("engine")
+    }
+
+    /// Gives the memory of the tail back, for a log that nobody writes to; reads then come from files.
+    pub fn shed_tail(&mut self) {
         unimplemented!("engine")
     }
 

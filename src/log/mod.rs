@@ -8,11 +8,13 @@ mod check;
 #[allow(clippy::module_inception)]
 mod log;
 mod slice;
+mod tail_pool;
 mod view;
 
 pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch};
-pub use log::{AppendError, Appended, Log, OpenError, OpenLog, StartMode};
+pub use log::{AppendError, Appended, Log, OpenError, OpenLog, StartMode, SyncWork};
 pub use slice::{Part, Slice};
+pub use tail_pool::TailPool;
 pub use view::{
     AbortedTransaction, Isolation, LogView, OffsetAtTime, ReadError, ReadLimit, TimeQuery,
 };
