@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use smallvec::SmallVec;
 
 use crate::broker::Broker;
 use crate::log::Slice;
@@ -15,8 +16,8 @@ use crate::log::Slice;
 pub struct Request {
     /// Version of the API, one that its row serves.
     pub version: i16,
-    /// From the header; empty if null.
-    pub client_id: String,
+    /// From the header; empty if null. Shared by the requests of a connection.
+    pub client_id: Arc<str>,
     /// The body. Slices of it keep the whole frame alive: copy what is kept.
     pub body: Bytes,
     /// Who asks and where.
@@ -37,8 +38,26 @@ pub struct Peer {
 /// The encoded body of a response (no frame length, no header): inline bytes with slices of logs in between.
 #[derive(Debug, Default)]
 pub struct Response {
-    /// In order.
-    pub parts: Vec<ResponsePart>,
+    /// In order. Nearly every response is one run of inline bytes.
+    pub parts: SmallVec<[ResponsePart; 1]>,
+}
+
+impl From<BytesMut> for Response {
+    fn from(body: BytesMut) -> Self {
+        Self { parts: SmallVec::from_buf([ResponsePart::Inline(body)]) }
+    }
+}
+
+impl Response {
+    /// Bytes of the body.
+    pub fn len(&self) -> usize {
+        self.parts.iter().map(ResponsePart::len).sum()
+    }
+
+    /// True if the body has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// A run of a response body.
@@ -48,6 +67,21 @@ pub enum ResponsePart {
     Inline(BytesMut),
     /// Records straight from a log.
     Records(Slice),
+}
+
+impl ResponsePart {
+    /// Bytes of this run.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Inline(bytes) => bytes.len(),
+            Self::Records(slice) => slice.len,
+        }
+    }
+
+    /// True if it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// A reply that is still to come.

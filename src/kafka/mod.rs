@@ -4,6 +4,12 @@
 //! handler decodes, calls a use case of `broker` and encodes; it holds no state, does no I/O and takes no lock of the
 //! engine's. Its effect has happened when it returns; its reply may come later ([`Outcome`]).
 
+pub mod api_table;
+pub mod codec;
+pub mod errors;
+pub mod guard;
 mod handler;
+pub mod handlers;
 
+pub use errors::ErrorCode;
 pub use handler::{Disconnect, Effect, Outcome, Peer, Pending, Request, Response, ResponsePart};

@@ -1,0 +1,156 @@
+//! The layout of each request body, field by field in wire order (Kafka's `*Request.json`).
+
+use super::schema::Kind::{Blob, Fixed, List, Optional, Structs, Text};
+use super::schema::{Field, Kind, always, between, since, until};
+
+const BYTE: Kind = Fixed(1);
+const INT16: Kind = Fixed(2);
+const INT32: Kind = Fixed(4);
+const INT64: Kind = Fixed(8);
+const UUID: Kind = Fixed(16);
+
+/// Produce (0). The product reads it with `codec::produce`, which checks for itself; this is the same layout for tests.
+pub static PRODUCE: &[Field] = &[
+    always(Text),
+    always(INT16),
+    always(INT32),
+    always(Structs(&[
+        until(12, Text),
+        since(13, UUID),
+        always(Structs(&[always(INT32), always(Blob)])),
+    ])),
+];
+
+/// Fetch (1).
+pub static FETCH: &[Field] = &[
+    until(14, INT32),
+    always(INT32),
+    always(INT32),
+    always(INT32),
+    always(BYTE),
+    since(7, INT32),
+    since(7, INT32),
+    always(Structs(&[
+        until(12, Text),
+        since(13, UUID),
+        always(Structs(&[
+            always(INT32),
+            since(9, INT32),
+            always(INT64),
+            since(12, INT32),
+            since(5, INT64),
+            always(INT32),
+        ])),
+    ])),
+    since(7, Structs(&[until(12, Text), since(13, UUID), always(List(&INT32))])),
+    since(11, Text),
+];
+
+/// ListOffsets (2).
+pub static LIST_OFFSETS: &[Field] = &[
+    always(INT32),
+    since(2, BYTE),
+    always(Structs(&[
+        always(Text),
+        always(Structs(&[always(INT32), since(4, INT32), always(INT64)])),
+    ])),
+    since(10, INT32),
+];
+
+/// Metadata (3).
+pub static METADATA: &[Field] = &[
+    always(Structs(&[since(10, UUID), always(Text)])),
+    since(4, BYTE),
+    between(8, 10, BYTE),
+    since(8, BYTE),
+];
+
+/// ApiVersions (18).
+pub static API_VERSIONS: &[Field] = &[since(3, Text), since(3, Text)];
+
+/// CreateTopics (19).
+pub static CREATE_TOPICS: &[Field] = &[
+    always(Structs(&[
+        always(Text),
+        always(INT32),
+        always(INT16),
+        always(Structs(&[always(INT32), always(List(&INT32))])),
+        always(Structs(&[always(Text), always(Text)])),
+    ])),
+    always(INT32),
+    always(BYTE),
+];
+
+/// DeleteTopics (20).
+pub static DELETE_TOPICS: &[Field] =
+    &[since(6, Structs(&[always(Text), always(UUID)])), until(5, List(&Text)), always(INT32)];
+
+/// DeleteRecords (21).
+pub static DELETE_RECORDS: &[Field] = &[
+    always(Structs(&[always(Text), always(Structs(&[always(INT32), always(INT64)]))])),
+    always(INT32),
+];
+
+/// InitProducerId (22).
+pub static INIT_PRODUCER_ID: &[Field] =
+    &[always(Text), always(INT32), since(3, INT64), since(3, INT16)];
+
+/// OffsetForLeaderEpoch (23).
+pub static OFFSET_FOR_LEADER_EPOCH: &[Field] = &[
+    since(3, INT32),
+    always(Structs(&[
+        always(Text),
+        always(Structs(&[always(INT32), always(INT32), always(INT32)])),
+    ])),
+];
+
+/// DescribeConfigs (32).
+pub static DESCRIBE_CONFIGS: &[Field] = &[
+    always(Structs(&[always(BYTE), always(Text), always(List(&Text))])),
+    always(BYTE),
+    since(3, BYTE),
+];
+
+/// AlterConfigs (33).
+pub static ALTER_CONFIGS: &[Field] = &[
+    always(Structs(&[always(BYTE), always(Text), always(Structs(&[always(Text), always(Text)]))])),
+    always(BYTE),
+];
+
+/// DescribeLogDirs (35).
+pub static DESCRIBE_LOG_DIRS: &[Field] = &[always(Structs(&[always(Text), always(List(&INT32))]))];
+
+/// CreatePartitions (37).
+pub static CREATE_PARTITIONS: &[Field] = &[
+    always(Structs(&[always(Text), always(INT32), always(Structs(&[always(List(&INT32))]))])),
+    always(INT32),
+    always(BYTE),
+];
+
+/// ElectLeaders (43).
+pub static ELECT_LEADERS: &[Field] =
+    &[since(1, BYTE), always(Structs(&[always(Text), always(List(&INT32))])), always(INT32)];
+
+/// IncrementalAlterConfigs (44).
+pub static INCREMENTAL_ALTER_CONFIGS: &[Field] = &[
+    always(Structs(&[
+        always(BYTE),
+        always(Text),
+        always(Structs(&[always(Text), always(BYTE), always(Text)])),
+    ])),
+    always(BYTE),
+];
+
+/// ListPartitionReassignments (46).
+pub static LIST_PARTITION_REASSIGNMENTS: &[Field] =
+    &[always(INT32), always(Structs(&[always(Text), always(List(&INT32))]))];
+
+/// DescribeCluster (60).
+pub static DESCRIBE_CLUSTER: &[Field] = &[always(BYTE), since(1, BYTE), since(2, BYTE)];
+
+/// DescribeTopicPartitions (75).
+pub static DESCRIBE_TOPIC_PARTITIONS: &[Field] = &[
+    always(Structs(&[always(Text)])),
+    always(INT32),
+    always(Optional(&[always(Text), always(INT32)])),
+];

@@ -1,0 +1,23 @@
+//! One file per API: decode, call a use case of the broker, encode.
+//!
+//! A handler holds no state, does no I/O and takes no lock of the engine's. Its row stands in `api_table.rs`.
+
+pub mod alter_configs;
+pub mod api_versions;
+pub mod create_partitions;
+pub mod create_topics;
+pub mod delete_records;
+pub mod delete_topics;
+pub mod describe_cluster;
+pub mod describe_configs;
+pub mod describe_log_dirs;
+pub mod describe_topic_partitions;
+pub mod elect_leaders;
+pub mod fetch;
+pub mod incremental_alter_configs;
+pub mod init_producer_id;
+pub mod list_offsets;
+pub mod list_partition_reassignments;
+pub mod metadata;
+pub mod offset_for_leader_epoch;
+pub mod produce;
