@@ -8,4 +8,5 @@ pub mod env;
 pub mod kafka;
 pub mod log;
 pub mod metadata;
+pub mod storage;
 pub mod types;
