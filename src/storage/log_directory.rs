@@ -387,4 +387,5 @@ fn read(files: &dyn FileSystem, path: &Path) -> Result<Option<Vec<u8>>, OpenDire
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test plays the other owner of the files")]
 mod tests;
