@@ -7,8 +7,11 @@ pub mod batch;
 mod check;
 #[allow(clippy::module_inception)]
 mod log;
+pub mod scan;
 mod slice;
 mod tail_pool;
+#[cfg(test)]
+pub(crate) mod test_bytes;
 mod view;
 
 pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch};
