@@ -182,8 +182,7 @@ pub(super) fn codec_of(attributes: i16) -> Result<Codec, UnknownCodec> {
 /// CRC-32C (Castagnoli) of `bytes`.
 #[inline]
 pub fn crc32c(bytes: &[u8]) -> u32 {
-    // The width of the algorithm is 32 bits; the crate returns every width as u64.
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+    ::crc32c::crc32c(bytes)
 }
 
 /// The checksum that the batch must carry.
