@@ -10,6 +10,7 @@ pub mod errors;
 pub mod guard;
 mod handler;
 pub mod handlers;
+pub mod wire;
 
 pub use errors::ErrorCode;
 pub use handler::{Disconnect, Effect, Outcome, Peer, Pending, Request, Response, ResponsePart};

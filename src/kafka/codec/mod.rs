@@ -1,9 +1,14 @@
 //! From bytes to messages and back: the generated codec behind the guard, hand-written ones on the hot paths.
 
+pub mod fetch;
+pub mod produce;
+
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 
 use super::handler::{Disconnect, Outcome, Request, Response};
+use super::wire::Writer;
+use crate::types::{BrokerId, LeaderEpoch, TopicId};
 
 /// Decodes the body of `request` with the generated decoder. The connection has checked the body with the guard before the
 /// handler was called. Strings and bytes of the message are slices that keep the whole frame alive: copy what is kept.
@@ -28,15 +33,82 @@ pub fn encode<M: Encodable>(message: &M, version: i16) -> Result<Response, Disco
 
 /// [`encode`] as the outcome of a handler whose answer is ready.
 pub fn reply<M: Encodable>(message: &M, version: i16) -> Outcome {
-    match encode(message, version) {
-        Ok(response) => Outcome::Ready(response),
-        Err(disconnect) => Outcome::Close(disconnect),
-    }
+    encode(message, version).into()
 }
 
 /// A protocol string with a copy of `text`.
 pub fn text(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
+}
+
+/// How a request names a topic: by name, or since its latest versions by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TopicKey<'a> {
+    /// By name.
+    Name(&'a str),
+    /// By id.
+    Id(TopicId),
+}
+
+impl TopicKey<'_> {
+    fn write(self, writer: &mut Writer) {
+        match self {
+            Self::Name(name) => writer.text(Some(name)),
+            Self::Id(id) => writer.uuid(id),
+        }
+    }
+}
+
+/// The leader of a partition, as NOT_LEADER_OR_FOLLOWER names it (KIP-951).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaderIdAndEpoch {
+    /// Its node id.
+    pub id: BrokerId,
+    /// Its epoch.
+    pub epoch: LeaderEpoch,
+}
+
+impl LeaderIdAndEpoch {
+    fn write_tag(self, writer: &mut Writer, number: u32) {
+        const BYTES: u32 = 4 + 4 + 1;
+        writer.tag(number, BYTES);
+        writer.int32(self.id.get());
+        writer.int32(self.epoch.get());
+        writer.tag_count(0);
+    }
+}
+
+/// How far a response with topics and partitions is written: tells where a struct ends, and holds the caller to the counts
+/// that it announced, without which the client could not read on.
+#[derive(Debug)]
+struct Progress {
+    topics_left: usize,
+    partitions_left: usize,
+}
+
+impl Progress {
+    fn new(topics: usize) -> Self {
+        Self { topics_left: topics, partitions_left: 0 }
+    }
+
+    /// Begins a topic; true if it ends at once.
+    fn topic(&mut self, partitions: usize) -> bool {
+        assert!(self.topics_left > 0 && self.partitions_left == 0, "a topic out of turn");
+        self.topics_left -= 1;
+        self.partitions_left = partitions;
+        partitions == 0
+    }
+
+    /// Counts a partition; true if its topic ends with it.
+    fn partition(&mut self) -> bool {
+        assert!(self.partitions_left > 0, "more partitions than announced");
+        self.partitions_left -= 1;
+        self.partitions_left == 0
+    }
+
+    fn finish(&self) {
+        assert!(self.topics_left == 0 && self.partitions_left == 0, "fewer than announced");
+    }
 }
 
 fn type_name<M>() -> &'static str {

@@ -11,7 +11,7 @@ mod walk;
 
 pub use requests::*;
 pub use schema::{Field, Kind};
-pub use walk::{ELEMENTS_MAX, Malformed, check};
+pub use walk::{ELEMENTS_MAX, check};
 
 #[cfg(test)]
 mod tests;
