@@ -5,6 +5,7 @@
 
 pub mod batch;
 mod check;
+pub mod format;
 #[allow(clippy::module_inception)]
 mod log;
 pub mod scan;
