@@ -1,9 +1,19 @@
 //! The state that the metadata records add up to, immutable.
+//!
+//! An [`Image`] is a handful of shared maps. Making the next one copies only the maps that change, and of a map only its
+//! pointers: with 10,000 topics that is well under a millisecond.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::types::{BrokerId, DirectoryId, LeaderEpoch, PartitionIndex, TopicId, TopicName, Uuid};
+use super::records::{OpaqueKey, RegisterBroker};
+use crate::types::{
+    BrokerId, DirectoryId, LeaderEpoch, Offset, PartitionIndex, ProducerId, TopicId, TopicName,
+    Uuid,
+};
+
+/// Name of the feature that says which records a log may hold.
+pub const METADATA_VERSION: &str = "metadata.version";
 
 /// What a config belongs to (Kafka's `ConfigResource`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +28,13 @@ pub enum ConfigResource {
     ClientMetrics(String),
     /// Type 32.
     Group(String),
+    /// Whatever else a log holds: kept, never acted on.
+    Other {
+        /// Its number.
+        resource_type: i8,
+        /// Its name.
+        name: String,
+    },
 }
 
 /// One partition.
@@ -26,10 +43,17 @@ pub enum ConfigResource {
 pub struct PartitionState {
     pub replicas: Vec<BrokerId>,
     pub isr: Vec<BrokerId>,
+    pub removing_replicas: Vec<BrokerId>,
+    pub adding_replicas: Vec<BrokerId>,
+    /// −1 for none.
     pub leader: BrokerId,
+    pub leader_recovery_state: i8,
     pub leader_epoch: LeaderEpoch,
     pub partition_epoch: i32,
+    /// One for each replica.
     pub directories: Vec<DirectoryId>,
+    pub eligible_leader_replicas: Vec<BrokerId>,
+    pub last_known_elr: Vec<BrokerId>,
 }
 
 /// One topic.
@@ -50,19 +74,40 @@ impl Topic {
     }
 }
 
+/// Where the metadata log and its quorum stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuorumState {
+    /// `kraft.version`: 0 static, 1 dynamic quorum.
+    pub kraft_version: i16,
+    /// The voters that the log names, each with its directory; empty for a static quorum.
+    pub voters: Vec<(BrokerId, DirectoryId)>,
+}
+
 /// The whole state at one offset of the metadata log.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
     /// Cluster id, 22 characters.
     pub cluster_id: String,
+    /// Everything below it is part of the image.
+    pub end_offset: Offset,
     /// Topics by name.
     pub topics: Arc<HashMap<TopicName, Arc<Topic>>>,
     /// Topics by id.
     pub topics_by_id: Arc<HashMap<Uuid, Arc<Topic>>>,
+    /// Partitions of all topics.
+    pub partition_count: usize,
     /// Configs set on resources (overrides only).
     pub configs: Arc<HashMap<ConfigResource, Arc<BTreeMap<String, String>>>>,
-    /// Finalized feature levels.
+    /// Finalized feature levels, without `kraft.version`: see [`Image::finalized_features`].
     pub features: Arc<BTreeMap<String, i16>>,
+    /// Registrations: rack, end points, directories, whether fenced.
+    pub brokers: Arc<BTreeMap<BrokerId, Arc<RegisterBroker>>>,
+    /// First producer id that no block holds yet.
+    pub next_producer_id: ProducerId,
+    /// Records that are kept but not understood, as they were written.
+    pub opaque: Arc<BTreeMap<OpaqueKey, Arc<[u8]>>>,
+    /// Voters of the metadata log.
+    pub quorum: Arc<QuorumState>,
 }
 
 impl Image {
@@ -79,5 +124,29 @@ impl Image {
     /// Overrides of a resource; empty if none are set.
     pub fn overrides(&self, resource: &ConfigResource) -> Arc<BTreeMap<String, String>> {
         self.configs.get(resource).cloned().unwrap_or_default()
+    }
+
+    /// A broker's registration.
+    pub fn broker(&self, id: BrokerId) -> Option<&Arc<RegisterBroker>> {
+        self.brokers.get(&id)
+    }
+
+    /// Feature levels as ApiVersions and DescribeFeatures answer them, `kraft.version` among them where it is above 0.
+    pub fn finalized_features(&self) -> BTreeMap<String, i16> {
+        let mut features = self.features.as_ref().clone();
+        if self.quorum.kraft_version > 0 {
+            features.insert("kraft.version".to_owned(), self.quorum.kraft_version);
+        }
+        features
+    }
+
+    /// What ApiVersions calls the epoch of the finalized features: the offset of the last record in the image.
+    pub fn finalized_features_epoch(&self) -> i64 {
+        self.end_offset.get() - 1
+    }
+
+    /// Level of `metadata.version`; 0 before any is set.
+    pub fn metadata_version(&self) -> i16 {
+        self.features.get(METADATA_VERSION).copied().unwrap_or(0)
     }
 }

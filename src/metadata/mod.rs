@@ -4,9 +4,12 @@
 //! image by the same function that replays the log at start. Readers take the newest immutable [`Image`].
 
 mod image;
+mod records;
 mod store;
 
-pub use image::{ConfigResource, Image, PartitionState, Topic};
+pub use image::{ConfigResource, Image, METADATA_VERSION, PartitionState, QuorumState, Topic};
+pub use records::{Endpoint, OpaqueKey, RegisterBroker as BrokerRegistration, SupportedFeature};
 pub use store::{
-    ConfigChange, MetadataError, MetadataStore, NewTopic, OpenMetadata, ProducerIdBlock, TopicRef,
+    ConfigChange, ImageListener, MetadataError, MetadataStore, NewTopic, OpenMetadata,
+    ProducerIdBlock, TopicRef,
 };

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::image::{ConfigResource, Image};
+use super::records::Endpoint;
 use crate::env::Env;
+use crate::storage::LogDirectory;
 use crate::types::{BrokerId, DirectoryId, PartitionIndex, ProducerId, TopicId, TopicName};
 
 /// What opening the store needs.
@@ -21,6 +23,31 @@ pub struct OpenMetadata {
     pub cluster_id: String,
     /// `directory.id` from `meta.properties`.
     pub directory_id: DirectoryId,
+    /// Goes into this node's registration.
+    pub rack: Option<String>,
+    /// Advertised addresses, for this node's registration.
+    pub endpoints: Vec<Endpoint>,
+    /// Bytes of records after which a snapshot is written (`metadata.log.max.record.bytes.between.snapshots`).
+    pub snapshot_after_bytes: u64,
+}
+
+impl OpenMetadata {
+    /// Kafka's default of `metadata.log.max.record.bytes.between.snapshots`.
+    pub const SNAPSHOT_AFTER_BYTES: u64 = 20 * 1024 * 1024;
+
+    /// For the log directory of one node, without rack and addresses.
+    pub fn new(env: Env, directory: &LogDirectory, node_id: BrokerId) -> Self {
+        Self {
+            env,
+            directory: directory.path().to_owned(),
+            node_id,
+            cluster_id: directory.cluster_id().to_owned(),
+            directory_id: directory.directory_id(),
+            rack: None,
+            endpoints: Vec::new(),
+            snapshot_after_bytes: Self::SNAPSHOT_AFTER_BYTES,
+        }
+    }
 }
 
 /// A topic to be created; already validated by the caller but for existence.
@@ -72,6 +99,9 @@ pub enum MetadataError {
     /// There is no such topic.
     #[error("there is no such topic")]
     UnknownTopic,
+    /// The topic has not as many partitions as the caller believed.
+    #[error("the topic has {0} partitions by now")]
+    PartitionCountChanged(usize),
     /// The journal could not be written; final.
     #[error("the metadata log cannot be written: {0}")]
     Journal(Arc<io::Error>),
@@ -79,6 +109,9 @@ pub enum MetadataError {
     #[error("{0}")]
     Unusable(String),
 }
+
+/// Sees each change; see [`MetadataStore::subscribe`].
+pub type ImageListener = Box<dyn Fn(&Arc<Image>, &Arc<Image>) + Send + Sync>;
 
 /// Owner of the metadata log. Methods that change something block until it is durable and the image shows it.
 #[derive(Debug)]
@@ -92,6 +125,18 @@ impl MetadataStore {
 
     /// The newest image. Wait-free.
     pub fn image(&self) -> Arc<Image> {
+        unimplemented!("metadata")
+    }
+
+    /// Calls `listener` with the image before and after each change, on the changing thread, once the change is durable
+    /// and published and before its caller returns. A listener must not change the store.
+    pub fn subscribe(&self, _listener: ImageListener) {
+        unimplemented!("metadata")
+    }
+
+    /// Writes the files beside the log that only Kafka asks for (`quorum-state`, `partition.metadata`, epochs, bootstrap
+    /// checkpoint). Best called once the broker answers: nothing but a later Kafka needs them. Blocks.
+    pub fn settle(&self) -> Result<(), MetadataError> {
         unimplemented!("metadata")
     }
 
