@@ -3,7 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::TopicSettings;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::layers::{Layers, Overrides, StaticValues};
+use super::listeners::{self, WrongListeners};
+use super::topic_settings::TopicSettings;
 use crate::types::BrokerId;
 
 /// When an acks=all append is acknowledged (`highwater.durability`).
@@ -20,6 +26,15 @@ pub enum Durability {
         /// Most bytes without a sync.
         bytes: u64,
     },
+}
+
+/// How batches from clients are checked (`highwater.validation`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// Every record is walked, compressed ones within a bound.
+    Strict,
+    /// Header, size and checksum only.
+    Fast,
 }
 
 /// One address to listen on, and the one that clients are told.
@@ -56,6 +71,8 @@ pub struct BrokerSettings {
     pub connections_max_idle_ms: i64,
     pub max_connections: usize,
     pub max_connections_per_ip: usize,
+    pub max_connections_per_ip_overrides: HashMap<IpAddr, usize>,
+    pub max_request_partition_size_limit: usize,
     pub fetch_max_bytes: i32,
     pub max_incremental_fetch_session_cache_slots: usize,
     pub producer_id_expiration_ms: i64,
@@ -64,8 +81,186 @@ pub struct BrokerSettings {
     pub num_recovery_threads_per_data_dir: usize,
     /// The one budget of bytes, `highwater.memory.bytes`.
     pub memory_bytes: usize,
+    /// How batches from clients are checked (`highwater.validation`).
+    pub validation: Validation,
+    /// Filter for log lines (`highwater.log.level`).
+    pub log_level: String,
     /// Address of the HTTP port (`highwater.http.listen`), off unless set.
     pub http_listen: Option<String>,
     /// What topics get that set nothing themselves.
     pub topic_defaults: TopicSettings,
+    /// What the broker was started with, for DescribeConfigs and for the settings of topics.
+    pub statics: Arc<StaticValues>,
+}
+
+/// What is wrong with a setting or with several together; its value alone was acceptable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Conflict {
+    pub(super) key: &'static str,
+    pub(super) reason: String,
+}
+
+impl Default for BrokerSettings {
+    /// What a broker without file, variables and flags gets.
+    fn default() -> Self {
+        super::load(super::Sources::default()).expect("the defaults are valid").settings
+    }
+}
+
+impl BrokerSettings {
+    /// The settings that `layers` give.
+    pub(super) fn resolve(layers: Layers<'_>, host_name: &str) -> Result<Self, Conflict> {
+        check_roles(layers)?;
+        Ok(Self {
+            listeners: listeners::resolve(layers, host_name)?,
+            max_connections_per_ip_overrides: per_ip_overrides(layers)?,
+            node_id: node_id(layers)?,
+            broker_rack: layers.text("broker.rack"),
+            log_dirs: log_dirs(layers),
+            num_partitions: int(layers, "num.partitions"),
+            default_replication_factor: replication_factor(layers)?,
+            auto_create_topics_enable: layers.flag("auto.create.topics.enable"),
+            delete_topic_enable: layers.flag("delete.topic.enable"),
+            socket_request_max_bytes: size(layers, "socket.request.max.bytes"),
+            socket_send_buffer_bytes: int(layers, "socket.send.buffer.bytes"),
+            socket_receive_buffer_bytes: int(layers, "socket.receive.buffer.bytes"),
+            socket_listen_backlog_size: int(layers, "socket.listen.backlog.size"),
+            connections_max_idle_ms: layers.number("connections.max.idle.ms"),
+            max_connections: size(layers, "max.connections"),
+            max_connections_per_ip: size(layers, "max.connections.per.ip"),
+            max_request_partition_size_limit: size(layers, "max.request.partition.size.limit"),
+            fetch_max_bytes: int(layers, "fetch.max.bytes"),
+            max_incremental_fetch_session_cache_slots: size(
+                layers,
+                "max.incremental.fetch.session.cache.slots",
+            ),
+            producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
+            log_retention_check_interval_ms: layers.number("log.retention.check.interval.ms"),
+            log_flush_offset_checkpoint_interval_ms: layers
+                .number("log.flush.offset.checkpoint.interval.ms"),
+            num_recovery_threads_per_data_dir: size(layers, "num.recovery.threads.per.data.dir"),
+            memory_bytes: size(layers, "highwater.memory.bytes"),
+            validation: validation(layers),
+            log_level: layers.text("highwater.log.level").unwrap_or_default(),
+            http_listen: layers.text("highwater.http.listen"),
+            topic_defaults: topic_defaults(layers)?,
+            statics: Arc::new(layers.statics.clone()),
+        })
+    }
+
+    /// The layers of this broker's settings, with what was changed while it runs.
+    pub fn layers<'a>(&'a self, broker: &'a Overrides, cluster: &'a Overrides) -> Layers<'a> {
+        Layers { broker, cluster, statics: &self.statics }
+    }
+
+    /// These settings with what was changed while the broker runs. What only a restart changes stays as it is.
+    pub fn with_dynamic(&self, broker: &Overrides, cluster: &Overrides) -> Self {
+        let layers = self.layers(broker, cluster);
+        Self {
+            max_connections: size(layers, "max.connections"),
+            max_connections_per_ip: size(layers, "max.connections.per.ip"),
+            max_connections_per_ip_overrides: per_ip_overrides(layers).unwrap_or_default(),
+            producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
+            num_recovery_threads_per_data_dir: size(layers, "num.recovery.threads.per.data.dir"),
+            topic_defaults: TopicSettings::resolve(layers, &Overrides::new()),
+            ..self.clone()
+        }
+    }
+}
+
+impl From<WrongListeners> for Conflict {
+    fn from(wrong: WrongListeners) -> Self {
+        Self { key: wrong.key, reason: wrong.reason }
+    }
+}
+
+fn int(layers: Layers<'_>, name: &str) -> i32 {
+    i32::try_from(layers.number(name)).expect("the table gives it 32 bits")
+}
+
+/// A count or size; a negative one counts as zero.
+fn size(layers: Layers<'_>, name: &str) -> usize {
+    usize::try_from(layers.number(name).max(0)).unwrap_or(usize::MAX)
+}
+
+fn check_roles(layers: Layers<'_>) -> Result<(), Conflict> {
+    let roles = layers.list("process.roles");
+    if roles.is_empty() || roles.iter().any(|role| role == "broker") {
+        return Ok(());
+    }
+    Err(conflict(
+        "process.roles",
+        "a node that is a controller only has nothing to do here: metadata lives in the broker",
+    ))
+}
+
+/// `node.id`, or `broker.id` as files from before KRaft have it, or 1 as in Kafka's sample files.
+fn node_id(layers: Layers<'_>) -> Result<BrokerId, Conflict> {
+    const UNSET: i32 = -1;
+    let given = |name| layers.statics.get(name).map_or(UNSET, |_| int(layers, name));
+    match (given("node.id"), given("broker.id")) {
+        (UNSET, UNSET) => Ok(BrokerId::new(1)),
+        (UNSET, id) | (id, UNSET) => Ok(BrokerId::new(id)),
+        (node, broker) if node == broker => Ok(BrokerId::new(node)),
+        _ => Err(conflict(
+            "broker.id",
+            "`node.id` and `broker.id` must be set to the same value. `broker.id` is deprecated, please use `node.id` instead.",
+        )),
+    }
+}
+
+fn log_dirs(layers: Layers<'_>) -> Vec<PathBuf> {
+    let dirs = layers.list("log.dirs");
+    let dirs = if dirs.is_empty() { layers.list("log.dir") } else { dirs };
+    dirs.into_iter().map(PathBuf::from).collect()
+}
+
+fn replication_factor(layers: Layers<'_>) -> Result<i16, Conflict> {
+    const KEY: &str = "default.replication.factor";
+    i16::try_from(layers.number(KEY)).map_err(|_| conflict(KEY, "it does not fit into 16 bits"))
+}
+
+fn per_ip_overrides(layers: Layers<'_>) -> Result<HashMap<IpAddr, usize>, Conflict> {
+    const KEY: &str = "max.connections.per.ip.overrides";
+    let text = layers.text(KEY).unwrap_or_default();
+    let parse = |entry: &str| {
+        let (ip, count) = entry.rsplit_once(':')?;
+        let ip = ip.trim_matches(['[', ']']);
+        Some((ip.parse().ok()?, count.trim().parse().ok()?))
+    };
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    entries
+        .map(|entry| {
+            parse(entry).ok_or_else(|| {
+                conflict(
+                    KEY,
+                    &format!(
+                        "`{entry}` is no pair of an IP address and a count, such as 10.0.0.1:100"
+                    ),
+                )
+            })
+        })
+        .collect()
+}
+
+fn validation(layers: Layers<'_>) -> Validation {
+    match layers.text("highwater.validation").as_deref() {
+        Some("fast") => Validation::Fast,
+        _ => Validation::Strict,
+    }
+}
+
+fn topic_defaults(layers: Layers<'_>) -> Result<TopicSettings, Conflict> {
+    let settings = TopicSettings::resolve(layers, &Overrides::new());
+    if settings.retention_ms == 0 {
+        return Err(conflict(
+            "log.retention.ms",
+            "log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
+        ));
+    }
+    Ok(settings)
+}
+
+fn conflict(key: &'static str, reason: &str) -> Conflict {
+    Conflict { key, reason: reason.to_owned() }
 }
