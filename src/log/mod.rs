@@ -5,9 +5,12 @@
 
 pub mod batch;
 mod check;
+pub mod compress;
+mod cursor;
 pub mod format;
 #[allow(clippy::module_inception)]
 mod log;
+pub mod record;
 pub mod scan;
 mod slice;
 mod tail_pool;
