@@ -1,6 +1,12 @@
 //! Use cases shared by all front ends: partitions, produce, fetch, offsets, topics, configs, housekeeping.
 
+pub mod cluster;
+pub mod configs;
+pub mod topics;
+
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::config::BrokerSettings;
 use crate::env::{ByteBudget, Env};
@@ -17,4 +23,7 @@ pub struct Broker {
     pub metadata: Arc<MetadataStore>,
     /// The one budget of bytes.
     pub budget: Arc<ByteBudget>,
+    /// Held on blocking threads while a change of topics or configs is checked and written, so that what was checked is what
+    /// is changed.
+    pub changes: Mutex<()>,
 }
