@@ -64,6 +64,8 @@ pub enum Body {
 /// Key of the API that answers which APIs there are; it has rules of its own for unknown versions.
 pub const API_VERSIONS: i16 = 18;
 
+const FETCH: i16 = 1;
+
 /// Every API served, by key.
 pub static APIS: &[Api] = &[
     Api {
@@ -282,6 +284,11 @@ impl Api {
     pub fn find(key: i16) -> Option<&'static Self> {
         let index = *BY_KEY.get(usize::try_from(key).ok()?)?;
         APIS.get(usize::from(index))
+    }
+
+    /// True if a reply may wait for data that nobody has sent yet.
+    pub const fn is_long_poll(&self) -> bool {
+        self.key == FETCH
     }
 
     /// True for versions with compact lengths and tags.

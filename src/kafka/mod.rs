@@ -10,6 +10,7 @@ pub mod errors;
 pub mod guard;
 mod handler;
 pub mod handlers;
+pub mod network;
 pub mod wire;
 
 pub use errors::ErrorCode;

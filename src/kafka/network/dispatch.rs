@@ -1,0 +1,107 @@
+//! From a frame to its handler: header, table row, guard.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::header::{RequestHead, ResponseHead};
+use crate::broker::Broker;
+use crate::kafka::api_table::{API_VERSIONS, Api, Body};
+use crate::kafka::handler::{Disconnect, Outcome, Peer, Request};
+use crate::kafka::handlers::api_versions;
+use crate::kafka::{guard, wire::Malformed};
+
+/// A request whose handler has returned.
+#[derive(Debug)]
+pub struct Started {
+    /// Its row, if there is one.
+    pub api: Option<&'static Api>,
+    /// What goes before the response.
+    pub head: ResponseHead,
+    /// What the handler said.
+    pub outcome: Outcome,
+}
+
+/// Starts the requests of one connection.
+#[derive(Debug)]
+pub struct Dispatch {
+    broker: Arc<Broker>,
+    peer: Arc<Peer>,
+    /// The client id of the last request, as on the wire and as text: it hardly ever changes within a connection.
+    client_id: (Vec<u8>, Arc<str>),
+}
+
+impl Dispatch {
+    /// For requests of `peer`.
+    pub fn new(broker: Arc<Broker>, peer: Arc<Peer>) -> Self {
+        Self { broker, peer, client_id: (Vec::new(), Arc::from("")) }
+    }
+
+    /// Finds the row of a request, checks the body and calls the handler. What Kafka answers by closing the connection is
+    /// `Outcome::Close`.
+    pub fn start(&mut self, frame: Bytes) -> Started {
+        let head = match RequestHead::parse(&frame) {
+            Ok(head) => head,
+            Err(malformed) => return refused(format!("malformed header: {malformed}")),
+        };
+        let Some(api) = Api::find(head.key) else {
+            return refused(format!("API key {} is not served", head.key));
+        };
+        let response_head = ResponseHead {
+            correlation_id: head.correlation_id,
+            tagged: api.has_tagged_response_header(head.version),
+        };
+        Started { api: Some(api), head: response_head, outcome: self.call(api, head, frame) }
+    }
+
+    fn call(&mut self, api: &'static Api, head: RequestHead, frame: Bytes) -> Outcome {
+        let version = head.version;
+        if !api.versions.contains(&version) {
+            return unsupported(api, version);
+        }
+        match self.request(api, version, frame) {
+            Ok(request) => (api.handle)(request),
+            Err(malformed) => {
+                let text = format!("malformed {} v{version} request: {malformed}", api.name);
+                Outcome::Close(Disconnect(text))
+            }
+        }
+    }
+
+    fn request(&mut self, api: &Api, version: i16, mut frame: Bytes) -> Result<Request, Malformed> {
+        let flexible = api.is_flexible(version);
+        let (client_id, body_at) = RequestHead::parse_rest(&frame, flexible)?;
+        let client_id = self.client_id(client_id);
+        if let Body::Guarded(fields) = api.body {
+            guard::check(fields, version, flexible, &frame[body_at..])?;
+        }
+        Ok(Request {
+            version,
+            client_id,
+            body: frame.split_off(body_at),
+            peer: Arc::clone(&self.peer),
+            broker: Arc::clone(&self.broker),
+        })
+    }
+
+    /// The client id as shared text. Bytes that are not UTF-8 are replaced, as Kafka's decoder does.
+    fn client_id(&mut self, bytes: &[u8]) -> Arc<str> {
+        if self.client_id.0 != bytes {
+            self.client_id = (bytes.to_vec(), String::from_utf8_lossy(bytes).into());
+        }
+        Arc::clone(&self.client_id.1)
+    }
+}
+
+/// Only ApiVersions answers for versions that it does not know (KIP-511).
+fn unsupported(api: &Api, version: i16) -> Outcome {
+    if api.key == API_VERSIONS {
+        return api_versions::unsupported_version();
+    }
+    Outcome::Close(Disconnect(format!("{} v{version} is not served", api.name)))
+}
+
+fn refused(why: String) -> Started {
+    let head = ResponseHead { correlation_id: 0, tagged: false };
+    Started { api: None, head, outcome: Outcome::Close(Disconnect(why)) }
+}

@@ -1,0 +1,246 @@
+//! From bytes to frames.
+//!
+//! ```text
+//! length i32, payload
+//! ```
+//!
+//! The length is checked before anything is reserved, and the buffer grows with what has arrived, never with what was announced:
+//! a peer that announces 100 MiB and sends nothing holds [`READ_BYTES`]. Frames are slices of the buffer. When the handlers
+//! have let go of them, the next read goes to the front of the same memory, so that a steady stream of requests allocates
+//! nothing and stays in the cache. What the buffer takes is counted against the budget per allocation, not per frame.
+
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+use crate::env::BytePermit;
+
+/// Bytes of a connection's first read buffer.
+pub const READ_BYTES: usize = 16 * 1024;
+
+/// Bytes that a read into a large frame may take beyond its end. Above zero, so that a read that gets all there is returns
+/// less than it asked for and the socket need not be asked again; small, since they move when the buffer is reused.
+const READ_AHEAD_BYTES: usize = 1024;
+
+/// A connection that has sent frames of this size gets a buffer of it at once.
+const KEPT_BYTES: usize = 1024 * 1024;
+
+const LENGTH_BYTES: usize = 4;
+
+/// Why no frame can be read from a connection any more.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// The length is negative or above `socket.request.max.bytes`.
+    #[error(
+        "a frame of {length} bytes is announced, {limit} are allowed (socket.request.max.bytes)"
+    )]
+    Length {
+        /// As announced.
+        length: i32,
+        /// The most.
+        limit: usize,
+    },
+    /// The peer speaks TLS.
+    #[error(
+        "the peer speaks TLS, but this listener is plain text: is the client set to security.protocol=SSL?"
+    )]
+    Tls,
+    /// The peer speaks HTTP.
+    #[error("the peer speaks HTTP, but this is a Kafka port")]
+    Http,
+}
+
+/// Reads frames of one connection.
+#[derive(Debug)]
+pub struct FrameReader {
+    buffer: BytesMut,
+    /// Of the allocation that the buffer is a part of.
+    capacity: usize,
+    /// Covers `capacity`.
+    permit: Option<BytePermit>,
+    frame_bytes_max: usize,
+}
+
+impl FrameReader {
+    /// A reader without memory yet, for frames of at most `frame_bytes_max`.
+    pub fn new(frame_bytes_max: usize) -> Self {
+        Self { buffer: BytesMut::new(), capacity: 0, permit: None, frame_bytes_max }
+    }
+
+    /// The next frame, without its length, if it is here as a whole.
+    pub fn next(&mut self) -> Result<Option<Bytes>, FrameError> {
+        match self.frame_len()? {
+            Some(len) if self.buffer.len() >= LENGTH_BYTES + len => {
+                self.buffer.advance(LENGTH_BYTES);
+                Ok(Some(self.buffer.split_to(len).freeze()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes room for the next read. `Some` is the size of a new allocation that it takes: give it to [`FrameReader::grow`]
+    /// with a permit for as many bytes.
+    pub fn room(&mut self) -> Option<usize> {
+        let target = self.target();
+        // To the front of the memory if no frame uses it any more: whatever fits there stays in the cache.
+        if self.buffer.is_empty() && self.buffer.try_reclaim(self.capacity.max(target)) {
+            return None;
+        }
+        let missing = target.saturating_sub(self.buffer.len());
+        (!self.buffer.try_reclaim(missing)).then_some(target)
+    }
+
+    /// Goes on in a new allocation of `permit`'s size. Returns the permit of the old one, which frames may still be using.
+    pub fn grow(&mut self, permit: BytePermit) -> Option<BytePermit> {
+        let mut buffer = BytesMut::with_capacity(permit.bytes());
+        buffer.extend_from_slice(&self.buffer);
+        self.buffer = buffer;
+        self.capacity = permit.bytes();
+        self.permit.replace(permit)
+    }
+
+    /// Reads what is there into the room made before: the number of bytes, 0 at the end.
+    pub fn poll_read(
+        &mut self,
+        stream: &mut TcpStream,
+        cx: &mut Context<'_>,
+    ) -> Poll<std::io::Result<usize>> {
+        let most = self.read_bytes_max();
+        let mut room = (&mut self.buffer).limit(most);
+        pin!(stream.read_buf(&mut room)).poll(cx)
+    }
+
+    /// True while the reader holds no memory.
+    pub fn is_released(&self) -> bool {
+        self.capacity == 0
+    }
+
+    /// Gives the memory back if nothing is in it.
+    pub fn release(&mut self) {
+        if self.buffer.is_empty() {
+            self.buffer = BytesMut::new();
+            self.capacity = 0;
+            self.permit = None;
+        }
+    }
+
+    /// Length of the frame that is being read, once its length is here.
+    fn frame_len(&self) -> Result<Option<usize>, FrameError> {
+        let Some(length) = self.buffer.first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
+        let limit = self.frame_bytes_max;
+        match usize::try_from(i32::from_be_bytes(*length)) {
+            Ok(len) if len <= limit => Ok(Some(len)),
+            _ => Err(refusal(*length, limit)),
+        }
+    }
+
+    /// Size that the buffer should have now: what the frame takes, but no more than twice what has arrived, or what it has had
+    /// already up to [`KEPT_BYTES`], so that a stream of large frames does not grow it anew for each.
+    fn target(&self) -> usize {
+        let Ok(Some(len)) = self.frame_len() else { return READ_BYTES };
+        let whole = LENGTH_BYTES + len + READ_AHEAD_BYTES;
+        let trusted = self.capacity.min(KEPT_BYTES);
+        whole.clamp(READ_BYTES, READ_BYTES.max(2 * self.buffer.len()).max(trusted))
+    }
+
+    fn read_bytes_max(&self) -> usize {
+        let spare = self.buffer.capacity() - self.buffer.len();
+        match self.frame_len() {
+            Ok(Some(len)) if len > READ_BYTES => {
+                spare.min((LENGTH_BYTES + len).saturating_sub(self.buffer.len()) + READ_AHEAD_BYTES)
+            }
+            _ => spare,
+        }
+    }
+}
+
+/// Names the protocol that begins like this where it is a known one.
+fn refusal(length: [u8; LENGTH_BYTES], limit: usize) -> FrameError {
+    const HTTP_METHODS: [&[u8; 4]; 9] =
+        [b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"CONN", b"OPTI", b"TRAC", b"PRI "];
+    const TLS_HANDSHAKE: [u8; 2] = [22, 3];
+    if length.starts_with(&TLS_HANDSHAKE) {
+        FrameError::Tls
+    } else if HTTP_METHODS.contains(&&length) {
+        FrameError::Http
+    } else {
+        FrameError::Length { length: i32::from_be_bytes(length), limit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::ByteBudget;
+
+    fn reader_with(bytes: &[u8]) -> FrameReader {
+        let mut reader = FrameReader::new(100 * 1024 * 1024);
+        arrive(&mut reader, bytes);
+        reader
+    }
+
+    /// What a read does, without a socket.
+    fn arrive(reader: &mut FrameReader, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if let Some(size) = reader.room() {
+                let budget = ByteBudget::new(usize::MAX);
+                reader.grow(budget.try_take(size).expect("an endless budget"));
+            }
+            let len = reader.read_bytes_max().min(bytes.len());
+            reader.buffer.extend_from_slice(&bytes[..len]);
+            bytes = &bytes[len..];
+        }
+    }
+
+    #[test]
+    fn frames_of_one_segment_come_one_by_one() {
+        let mut reader = reader_with(&[0, 0, 0, 1, 7, 0, 0, 0, 0, 0, 0, 0, 2, 8]);
+        assert_eq!(reader.next(), Ok(Some(Bytes::from_static(&[7]))));
+        assert_eq!(reader.next(), Ok(Some(Bytes::new())));
+        assert_eq!(reader.next(), Ok(None));
+        arrive(&mut reader, &[9]);
+        assert_eq!(reader.next(), Ok(Some(Bytes::from_static(&[8, 9]))));
+    }
+
+    #[test]
+    fn an_announced_frame_reserves_only_what_has_arrived() {
+        let mut reader = reader_with(&(100_i32 << 20).to_be_bytes());
+        assert_eq!(reader.room(), None);
+        assert_eq!(reader.buffer.capacity(), READ_BYTES);
+        let mut largest = 0;
+        for sent in (0..100 * 1024).step_by(1024) {
+            arrive(&mut reader, &[0; 1024]);
+            largest = largest.max(reader.buffer.capacity());
+            assert!(largest <= READ_BYTES.max(2 * (4 + sent + 1024)), "{largest} for {sent}");
+        }
+    }
+
+    #[test]
+    fn frames_that_were_let_go_leave_their_memory_to_the_next() {
+        let mut reader = reader_with(&[]);
+        arrive(&mut reader, &[0, 0, 0, 1, 7]);
+        let first = reader.next().expect("well formed").expect("whole");
+        let address = first.as_ptr();
+        drop(first);
+        arrive(&mut reader, &[0, 0, 0, 1, 8]);
+        let second = reader.next().expect("well formed").expect("whole");
+        assert_eq!(second.as_ptr(), address);
+        arrive(&mut reader, &[0, 0, 0, 1, 9]);
+        assert_eq!(second[..], [8], "memory in use is not overwritten");
+    }
+
+    #[test]
+    fn lengths_that_no_frame_may_have_are_refused() {
+        let refused = |bytes: &[u8; 4]| reader_with(bytes).next().expect_err("refused");
+        let limit = 100 * 1024 * 1024;
+        assert_eq!(refused(&[0xff; 4]), FrameError::Length { length: -1, limit });
+        let above = (limit as i32 + 1).to_be_bytes();
+        assert_eq!(refused(&above), FrameError::Length { length: limit as i32 + 1, limit });
+        assert_eq!(refused(b"GET "), FrameError::Http);
+        assert_eq!(refused(&[22, 3, 1, 2]), FrameError::Tls);
+        assert_eq!(reader_with(&(limit as i32).to_be_bytes()).next(), Ok(None));
+    }
+}

@@ -1,0 +1,21 @@
+//! Sockets: listeners, connections, frames, replies in order.
+//!
+//! One task per connection and nothing between the socket and the handler: the task reads frames, calls handlers in order,
+//! polls the replies that are still to come in order and writes. See [`connection`] for what happens in one wake-up.
+
+mod complaints;
+mod connection;
+mod control;
+mod dispatch;
+mod frame;
+mod header;
+mod idle;
+mod limits;
+mod listener;
+mod outbox;
+mod replies;
+mod resident;
+mod server;
+
+pub use listener::{BindError, Bound, bind};
+pub use server::{Server, serve};
