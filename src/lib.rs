@@ -8,5 +8,6 @@ pub mod env;
 pub mod kafka;
 pub mod log;
 pub mod metadata;
+pub mod observe;
 pub mod storage;
 pub mod types;

@@ -1,0 +1,142 @@
+//! The table of metrics: one row each, with its name, type and help.
+//!
+//! Names that dashboards already query keep them: those that the JMX exporter makes of Kafka's, in lower case
+//! (`kafka_server_brokertopicmetrics_...`). What Kafka does not have is called `highwater_...`.
+
+use super::metric::{Counter, Durations, Expose, Gauge, Label, PerApi, PerLabel};
+
+/// Declares [`Metrics`] and its exposition: `field: Type = "name", "help";`
+macro_rules! metrics {
+    ($($field:ident: $type:ty = $name:literal, $help:literal;)*) => {
+        /// All counters, gauges and histograms of one broker.
+        #[derive(Debug, Default)]
+        pub struct Metrics {
+            $(#[doc = $help] pub $field: $type,)*
+        }
+
+        impl Metrics {
+            /// Writes all of them in the text format of Prometheus.
+            pub fn expose(&self, out: &mut String) {
+                $(row(out, $name, $help, &self.$field);)*
+            }
+
+            /// Name and help of every row.
+            #[cfg(test)]
+            pub(super) const ROWS: &'static [(&'static str, &'static str)] = &[$(($name, $help)),*];
+        }
+    };
+}
+
+metrics! {
+    requests: PerApi<Counter> = "highwater_requests_total", "Requests read, by API.";
+    request_seconds: PerApi<Durations> = "highwater_request_duration_seconds", "Time from a request's last byte to its response's first, by API; waits included.";
+    request_bytes: Counter = "highwater_request_bytes_total", "Bytes of request frames read.";
+    response_bytes: Counter = "highwater_response_bytes_total", "Bytes of response frames written.";
+    refused_frames: PerLabel<Refusal, Counter> = "highwater_refused_frames_total", "Connections closed because of what they sent, by cause.";
+
+    connections: Gauge = "kafka_server_socket_server_metrics_connection_count", "Open connections.";
+    connections_accepted: Counter = "highwater_connections_accepted_total", "Connections accepted.";
+    connections_refused: Counter = "highwater_connections_refused_total", "Connections refused because of a limit on connections.";
+    connections_idled_out: Counter = "highwater_connections_idled_out_total", "Connections closed after connections.max.idle.ms.";
+
+    messages_in: Counter = "kafka_server_brokertopicmetrics_messagesin_total", "Records appended.";
+    bytes_in: Counter = "kafka_server_brokertopicmetrics_bytesin_total", "Bytes of batches appended.";
+    bytes_out: Counter = "kafka_server_brokertopicmetrics_bytesout_total", "Bytes of batches sent to consumers.";
+    bytes_rejected: Counter = "kafka_server_brokertopicmetrics_bytesrejected_total", "Bytes of batches refused.";
+    produce_requests: Counter = "kafka_server_brokertopicmetrics_totalproducerequests_total", "Produce requests, counted for each partition.";
+    produce_failed: Counter = "kafka_server_brokertopicmetrics_failedproducerequests_total", "Produce requests that failed, counted for each partition.";
+    fetch_requests: Counter = "kafka_server_brokertopicmetrics_totalfetchrequests_total", "Fetch requests, counted for each partition.";
+    fetch_failed: Counter = "kafka_server_brokertopicmetrics_failedfetchrequests_total", "Fetch requests that failed, counted for each partition.";
+
+    append_batches: Counter = "highwater_append_batches_total", "Batches appended.";
+    append_duplicates: Counter = "highwater_append_duplicates_total", "Batches of idempotent producers that were there already.";
+    sync_seconds: Durations = "highwater_sync_duration_seconds", "Duration of syncs to disk.";
+    sync_failures: Counter = "highwater_sync_failures_total", "Syncs that failed; each takes its log directory offline.";
+    acks_waiting: Gauge = "highwater_acks_waiting", "Produce replies that wait for a sync.";
+    fetches_waiting: Gauge = "highwater_fetches_waiting", "Fetches that wait for data.";
+    fetch_wait_seconds: Durations = "highwater_fetch_wait_seconds", "Time that fetches waited for data.";
+    reads: PerLabel<ReadFrom, Counter> = "highwater_reads_total", "Reads of partitions, by where the bytes came from.";
+
+    memory: PerLabel<Pool, Gauge> = "highwater_memory_used_bytes", "Bytes of the budget in use, by pool.";
+    memory_refusals: Counter = "highwater_memory_refusals_total", "Times that the budget had no bytes and something was refused.";
+
+    partitions_open: Gauge = "highwater_partitions_open", "Partitions whose log is open.";
+    segments_deleted: Counter = "highwater_segments_deleted_total", "Segments deleted by retention.";
+    log_directories_offline: Gauge = "kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.";
+}
+
+fn row<T: Expose>(out: &mut String, name: &str, help: &str, metric: &T) {
+    header(out, name, T::TYPE, help);
+    metric.expose(name, "", out);
+}
+
+/// The two lines before the samples of a metric.
+pub fn header(out: &mut String, name: &str, kind: &str, help: &str) {
+    out.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+}
+
+/// Declares the values of a label.
+macro_rules! label {
+    ($(#[$doc:meta])* $name:ident as $label:literal { $($(#[$value_doc:meta])* $value:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$value_doc])* $value,)*
+        }
+
+        impl Label for $name {
+            const NAME: &'static str = $label;
+            const ALL: &'static [Self] = &[$(Self::$value),*];
+
+            fn index(self) -> usize {
+                self as usize
+            }
+
+            fn text(self) -> &'static str {
+                match self {
+                    $(Self::$value => $text,)*
+                }
+            }
+        }
+    };
+}
+
+label! {
+    /// Why a connection was closed because of what it sent.
+    Refusal as "cause" {
+        /// The length is negative or more than socket.request.max.bytes.
+        Size = "size",
+        /// The header cannot be read or names an unknown API or version.
+        Header = "header",
+        /// The body cannot be read.
+        Body = "body",
+        /// It is another protocol, such as HTTP or TLS.
+        Protocol = "protocol",
+    }
+}
+
+label! {
+    /// Where the bytes of a read came from.
+    ReadFrom as "source" {
+        /// The partition's tail in memory.
+        Tail = "tail",
+        /// The page cache, on the async thread.
+        PageCache = "page_cache",
+        /// Files, on the blocking pool.
+        Files = "files",
+    }
+}
+
+label! {
+    /// Who holds bytes of the budget.
+    Pool as "pool" {
+        /// Request frames, until they are answered.
+        Frames = "frames",
+        /// Decompressed records under check.
+        Decompression = "decompression",
+        /// Tails of partitions.
+        Tail = "tail",
+        /// Responses not yet written.
+        Responses = "responses",
+    }
+}
