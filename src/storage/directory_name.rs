@@ -57,8 +57,17 @@ impl DirectoryName {
 
 /// Name that a partition's directory gets when it is to be deleted; `id` keeps it unlike every other.
 pub fn deleted_name(partition: &TopicPartition, id: Uuid) -> String {
+    marked_name(partition, id, "delete")
+}
+
+/// Name that the directory of a partition gets which the metadata does not know.
+pub fn stray_name(partition: &TopicPartition, id: Uuid) -> String {
+    marked_name(partition, id, "stray")
+}
+
+fn marked_name(partition: &TopicPartition, id: Uuid, mark: &str) -> String {
     let hex: String = id.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let suffix = format!("-{}.{hex}-delete", partition.partition);
+    let suffix = format!("-{}.{hex}-{mark}", partition.partition);
     let topic = partition.topic.as_str();
     // Topic names are ASCII, so any length is a character boundary.
     let kept = topic.len().min(NAME_LENGTH_MAX - suffix.len());
