@@ -1,16 +1,52 @@
 //! Use cases shared by all front ends: partitions, produce, fetch, offsets, topics, configs, housekeeping.
+//!
+//! A use case takes looked-up partitions ([`Broker::find_by_name`], [`Broker::find_by_id`]) and returns a [`Step`]: done, or to
+//! be awaited. Nothing here waits for the disk on an async thread: logs are opened and files read on the blocking pool, syncs
+//! run on one thread for each log directory.
 
+mod agenda;
+mod checkpoints;
 pub mod cluster;
 pub mod configs;
+mod data_directory;
+mod delete_records;
+mod fetch;
+pub mod fetch_sessions;
+mod housekeeping;
+mod offsets;
+mod open;
+mod partition;
+mod produce;
+mod producer_ids;
+mod registry;
+mod step;
+mod sync;
+mod sync_wait;
+mod topic_partitions;
 pub mod topics;
+mod usage;
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::task::JoinHandle;
 
+use self::agenda::Agenda;
+pub use self::delete_records::{DeleteRecords, DeleteRecordsError, DeletedRecords};
+pub use self::fetch::{EpochEnd, Fetch, FetchError, FetchPartition, Fetched, FetchedPartitions};
+use self::fetch_sessions::FetchSessions;
+pub use self::offsets::{ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
+pub use self::open::OpenBroker;
+pub use self::partition::{Ends, Partition, PartitionAppendError};
+pub use self::produce::{Acks, Produce, ProduceBatch, ProduceError, Produced};
+use self::producer_ids::ProducerIds;
+pub use self::registry::{ClosedPartition, Lookup, OpenPartitionError, PartitionRegistry};
+pub use self::step::{BoxFuture, Step};
+pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
-use crate::env::{ByteBudget, Env};
+use crate::env::{ByteBudget, Env, Shutdown};
 use crate::metadata::MetadataStore;
+use crate::types::{PartitionIndex, TopicId};
 
 /// The broker without any front end.
 #[derive(Debug)]
@@ -26,4 +62,34 @@ pub struct Broker {
     /// Held on blocking threads while a change of topics or configs is checked and written, so that what was checked is what
     /// is changed.
     pub changes: Mutex<()>,
+    /// The partitions touched in this life.
+    pub partitions: Arc<PartitionRegistry>,
+    /// Incremental fetch sessions.
+    pub fetch_sessions: FetchSessions,
+    producer_ids: ProducerIds,
+    agenda: Arc<Agenda>,
+    shutdown: Shutdown,
+    housekeeping: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Broker {
+    /// Finds a partition by the name of its topic.
+    pub fn find_by_name(&self, topic: &str, partition: PartitionIndex) -> Lookup {
+        let image = self.metadata.image();
+        image.topic(topic).map_or(Lookup::Unknown, |topic| self.partitions.find(topic, partition))
+    }
+
+    /// Finds a partition by the id of its topic.
+    pub fn find_by_id(&self, topic: TopicId, partition: PartitionIndex) -> Lookup {
+        let image = self.metadata.image();
+        image
+            .topic_by_id(topic)
+            .map_or(Lookup::Unknown, |topic| self.partitions.find(topic, partition))
+    }
+
+    /// Brings partitions in line with the newest image: called after topics were deleted and configs changed. New topics and
+    /// partitions need no call. Blocks.
+    pub fn apply_image(&self) {
+        self.partitions.apply_image();
+    }
 }

@@ -1,0 +1,47 @@
+//! What the checkpoints of a log directory hold: values of the open partitions over those found at the start, so that a
+//! partition that was not touched in this life keeps its entry.
+
+use std::sync::Arc;
+
+use super::data_directory::DataDirectory;
+use super::partition::Partition;
+use super::registry::PartitionRegistry;
+use crate::storage::{Checkpoint, OffsetCheckpoint};
+use crate::types::Offset;
+
+impl PartitionRegistry {
+    /// The content that a checkpoint of `directory` should have now.
+    pub fn collect_checkpoint(
+        &self,
+        directory: &Arc<DataDirectory>,
+        kind: Checkpoint,
+    ) -> OffsetCheckpoint {
+        let at_start = directory.checkpoint_at_start(kind);
+        let found = self.found_in(directory);
+        let mut offsets: OffsetCheckpoint = at_start
+            .iter()
+            .filter(|(name, _)| found.contains(*name))
+            .map(|(name, offset)| (name.clone(), *offset))
+            .collect();
+        for partition in self.open_partitions() {
+            if Arc::ptr_eq(partition.directory(), directory) {
+                match value(&partition, kind) {
+                    Some(offset) => offsets.insert(partition.name(), offset),
+                    None => offsets.remove(&partition.name()),
+                };
+            }
+        }
+        offsets
+    }
+}
+
+/// The value of an open partition; `None` where the file has no entry for it.
+fn value(partition: &Partition, kind: Checkpoint) -> Option<Offset> {
+    match kind {
+        Checkpoint::RecoveryPoint => Some(partition.lock().log.recovery_point()),
+        Checkpoint::HighWatermark => Some(partition.high_watermark()),
+        Checkpoint::LogStart => {
+            Some(partition.ends().view.log_start).filter(|start| *start > Offset::ZERO)
+        }
+    }
+}

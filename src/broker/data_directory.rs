@@ -1,0 +1,207 @@
+//! One log directory as the broker runs it: its sync thread, its state, what its checkpoints said at the start.
+//!
+//! A failed write or sync takes the directory offline for the life of the process: nothing is appended to it any more, reads
+//! answer KAFKA_STORAGE_ERROR, and it never gets the mark of a clean stop. If no directory is left the broker stops.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+
+use super::agenda::{Agenda, Job};
+use super::partition::Partition;
+use super::sync::SyncQueue;
+use crate::config::{Durability, TopicSettings};
+use crate::env::{Env, Shutdown};
+use crate::log::StartMode;
+use crate::storage::{
+    Checkpoint, CleanShutdown, LastStop, LogDirectory, OffsetCheckpoint, OpenDirectoryError,
+};
+use crate::types::{DirectoryId, Offset, TopicPartition};
+
+/// One log directory in use.
+#[derive(Debug)]
+pub struct DataDirectory {
+    env: Env,
+    path: PathBuf,
+    id: DirectoryId,
+    last_stop: LastStop,
+    /// As found at the start; what was not opened in this life is written back unchanged.
+    recovery_points: OffsetCheckpoint,
+    log_starts: OffsetCheckpoint,
+    high_watermarks: OffsetCheckpoint,
+    /// Taken out by the clean stop, which consumes it.
+    files: Mutex<Option<LogDirectory>>,
+    sync_queue: Arc<SyncQueue>,
+    agenda: Arc<Agenda>,
+    offline: OnceLock<String>,
+    failures: Arc<DirectoryFailures>,
+    /// Something that a checkpoint holds has moved since the last one.
+    changed: AtomicBool,
+}
+
+/// How many directories are left.
+#[derive(Debug)]
+pub struct DirectoryFailures {
+    online: AtomicUsize,
+    shutdown: Shutdown,
+}
+
+impl DirectoryFailures {
+    /// `directories` are online; when the last one fails `shutdown` is requested.
+    pub fn new(directories: usize, shutdown: Shutdown) -> Arc<Self> {
+        Arc::new(Self { online: AtomicUsize::new(directories), shutdown })
+    }
+
+    fn one_failed(&self) {
+        if self.online.fetch_sub(1, Ordering::AcqRel) == 1 {
+            tracing::error!("no log directory is left online, the broker stops");
+            self.shutdown.request();
+        }
+    }
+}
+
+impl DataDirectory {
+    /// Reads the checkpoints and starts the sync thread. Blocks.
+    pub fn start(
+        env: &Env,
+        directory: LogDirectory,
+        agenda: Arc<Agenda>,
+        failures: Arc<DirectoryFailures>,
+    ) -> Result<Arc<Self>, OpenDirectoryError> {
+        let path = directory.path().to_owned();
+        let sync_queue = SyncQueue::start(Arc::clone(&env.files))
+            .map_err(|source| OpenDirectoryError::Io { path: path.clone(), source })?;
+        Ok(Arc::new(Self {
+            env: env.clone(),
+            id: directory.directory_id(),
+            last_stop: directory.last_stop(),
+            recovery_points: directory.read_checkpoint(Checkpoint::RecoveryPoint)?,
+            log_starts: directory.read_checkpoint(Checkpoint::LogStart)?,
+            high_watermarks: directory.read_checkpoint(Checkpoint::HighWatermark)?,
+            files: Mutex::new(Some(directory)),
+            path,
+            sync_queue,
+            agenda,
+            offline: OnceLock::new(),
+            failures,
+            changed: AtomicBool::new(false),
+        }))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `directory.id`.
+    pub fn id(&self) -> DirectoryId {
+        self.id
+    }
+
+    /// Clock, randomness, files.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// True once a write or sync failed.
+    pub fn is_offline(&self) -> bool {
+        self.offline.get().is_some()
+    }
+
+    /// True if the last owner did not stop cleanly, so that logs are recovered when they are opened.
+    pub fn needs_recovery(&self) -> bool {
+        self.last_stop == LastStop::Unclean
+    }
+
+    /// How the log of `partition` must be opened.
+    pub fn start_mode(&self, partition: &TopicPartition) -> StartMode {
+        if self.needs_recovery() {
+            let recovery_point =
+                self.recovery_points.get(partition).copied().unwrap_or(Offset::ZERO);
+            StartMode::Unclean { recovery_point }
+        } else {
+            StartMode::Clean
+        }
+    }
+
+    /// What a checkpoint said at the start.
+    pub fn checkpoint_at_start(&self, kind: Checkpoint) -> &OffsetCheckpoint {
+        match kind {
+            Checkpoint::RecoveryPoint => &self.recovery_points,
+            Checkpoint::LogStart => &self.log_starts,
+            Checkpoint::HighWatermark => &self.high_watermarks,
+        }
+    }
+
+    /// The queue of its sync thread.
+    pub fn sync_queue(&self) -> &Arc<SyncQueue> {
+        &self.sync_queue
+    }
+
+    /// Takes it offline for good.
+    pub fn fail(&self, reason: &str) {
+        if self.offline.set(reason.to_owned()).is_ok() {
+            tracing::error!(directory = %self.path.display(), reason, "log directory goes offline");
+            self.failures.one_failed();
+        }
+    }
+
+    /// Something that a checkpoint holds has moved: plans the next one.
+    pub fn mark_changed(self: &Arc<Self>) {
+        // The load first: appends come here millions of times between two checkpoints and must not write the line.
+        if !self.changed.load(Ordering::Relaxed) && !self.changed.swap(true, Ordering::AcqRel) {
+            self.agenda.plan_checkpoint(self);
+        }
+    }
+
+    /// Clears the mark before the values are collected; true if it was set.
+    pub fn take_changed(&self) -> bool {
+        self.changed.swap(false, Ordering::AcqRel)
+    }
+
+    /// Plans the sync that `flush.ms` or an interval asks for, counted from the first append that is not synced.
+    pub fn schedule_sync(&self, partition: &Arc<Partition>, settings: &TopicSettings) {
+        let interval_ms = match settings.durability {
+            Durability::Interval { every, .. } => {
+                i64::try_from(every.as_millis()).unwrap_or(i64::MAX)
+            }
+            Durability::Fsync | Durability::Os => i64::MAX,
+        };
+        let within_ms = settings.flush_ms.min(interval_ms);
+        if within_ms < i64::MAX {
+            self.agenda.plan(within_ms.max(0), Job::Sync(Arc::downgrade(partition)));
+        }
+    }
+
+    /// Writes a checkpoint durably, unless the directory is offline or closed. Blocks.
+    pub fn write_checkpoint(&self, kind: Checkpoint, offsets: &OffsetCheckpoint) -> io::Result<()> {
+        let files = self.files.lock();
+        let Some(directory) = files.as_ref() else { return Ok(()) };
+        let written = directory.write_checkpoint(kind, offsets);
+        if let Err(error) = &written {
+            // A full disk is no damage: the old checkpoint is still valid and only makes recovery longer.
+            if error.kind() != io::ErrorKind::StorageFull {
+                self.fail(&format!("writing {} failed: {error}", kind.file_name()));
+            }
+        }
+        written
+    }
+
+    /// Makes creations, renames and removals in it durable. Blocks.
+    pub fn sync_names(&self) -> io::Result<()> {
+        self.env.files.sync_dir(&self.path)
+    }
+
+    /// Ends the sync thread and, if `mark` is given and nothing failed, marks the clean stop. Blocks.
+    pub fn close(&self, mark: Option<CleanShutdown>) {
+        self.sync_queue.close();
+        let Some(directory) = self.files.lock().take() else { return };
+        let Some(mark) = mark.filter(|_| !self.is_offline()) else { return };
+        if let Err(error) = directory.close_cleanly(mark) {
+            tracing::error!(directory = %self.path.display(), %error, "the clean stop could not be marked");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The fetch use case: a pure plan, a first attempt from memory, files on the blocking pool, and a wait for one wake-up.
+//!
+//! `plan` decides about limits and offsets, `read` turns views into slices, `wait` is the long poll.
+
+mod plan;
+mod read;
+mod wait;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use self::plan::{EpochEnd, FetchError, check_leader_epoch};
+use self::read::{Attempt, Depth};
+pub use self::wait::{FetchInterests, FetchWait, Gain};
+use super::Broker;
+use super::partition::Partition;
+use super::registry::Lookup;
+use super::step::Step;
+use crate::env;
+use crate::log::{AbortedTransaction, Isolation, Slice};
+use crate::types::{LeaderEpoch, Offset};
+
+/// A Fetch request whose session is resolved and whose partitions have been looked up.
+#[derive(Debug)]
+pub struct Fetch {
+    /// Longest wait for `bytes_min`.
+    pub wait: Duration,
+    /// Bytes worth answering for.
+    pub bytes_min: usize,
+    /// Most bytes of the response; the first batch is returned even if it is larger.
+    pub bytes_max: usize,
+    /// How far the consumer may read.
+    pub isolation: Isolation,
+    /// In the order in which they are served.
+    pub partitions: Vec<FetchPartition>,
+}
+
+/// What is asked of one partition.
+#[derive(Clone, Debug)]
+pub struct FetchPartition {
+    /// Which.
+    pub partition: Lookup,
+    /// First offset wanted.
+    pub offset: Offset,
+    /// Epoch that the consumer believes in; −1 for none.
+    pub current_leader_epoch: LeaderEpoch,
+    /// Epoch of the last record that the consumer has (KIP-595); −1 for none.
+    pub last_fetched_epoch: LeaderEpoch,
+    /// Most bytes of this partition.
+    pub bytes_max: usize,
+}
+
+/// What one partition answers.
+#[derive(Clone, Debug, Default)]
+pub struct Fetched {
+    /// Exclusive end of what read_uncommitted consumers see.
+    pub high_watermark: Offset,
+    /// Exclusive end of what read_committed consumers see.
+    pub last_stable_offset: Offset,
+    /// First offset of the log.
+    pub log_start: Offset,
+    /// Set instead of records where the consumer's log has diverged.
+    pub diverging: Option<EpochEnd>,
+    /// What a read_committed consumer must skip; `None` for read_uncommitted.
+    pub aborted: Option<Vec<AbortedTransaction>>,
+    /// Records; may be empty.
+    pub records: Slice,
+}
+
+/// Answers in the order of the request.
+pub type FetchedPartitions = Vec<Result<Fetched, FetchError>>;
+
+impl Broker {
+    /// Reads; waits for more if there is too little. Dropping the future ends the wait.
+    pub fn fetch(self: &Arc<Self>, request: Fetch) -> Step<FetchedPartitions> {
+        let attempt = read::attempt(&request, Depth::Memory);
+        if attempt.is_whole() && attempt.satisfies(&request) {
+            return Step::Now(attempt.answers);
+        }
+        Step::later(fetch_later(request, attempt))
+    }
+}
+
+async fn fetch_later(request: Fetch, first: Attempt) -> FetchedPartitions {
+    let mut request = Arc::new(request);
+    let mut attempt = first;
+    let deadline = tokio::time::sleep(request.wait);
+    tokio::pin!(deadline);
+    loop {
+        if !attempt.is_whole() {
+            (request, attempt) = read_on_blocking_pool(request).await;
+        }
+        if attempt.satisfies(&request) || deadline.is_elapsed() {
+            return attempt.answers;
+        }
+        let parked = Parked::register(&request, &attempt);
+        // Looked again after the registration: what came in between has woken nobody.
+        attempt = read::attempt(&request, Depth::Memory);
+        if !attempt.is_whole() || attempt.satisfies(&request) {
+            continue;
+        }
+        tokio::select! {
+            () = parked.wait.satisfied() => {}
+            () = &mut deadline => {}
+        }
+        drop(parked);
+        attempt = read::attempt(&request, Depth::Memory);
+    }
+}
+
+/// Opens what is closed and reads through files.
+async fn read_on_blocking_pool(request: Arc<Fetch>) -> (Arc<Fetch>, Attempt) {
+    let read = env::spawn_blocking(move || {
+        let request = open_closed(request);
+        let attempt = read::attempt(&request, Depth::Files);
+        (request, attempt)
+    });
+    match read.await {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+fn open_closed(mut request: Arc<Fetch>) -> Arc<Fetch> {
+    let is_closed = |asked: &FetchPartition| matches!(asked.partition, Lookup::Closed(_));
+    if !request.partitions.iter().any(is_closed) {
+        return request;
+    }
+    // The only owner: nothing is registered while a read is on its way.
+    if let Some(request) = Arc::get_mut(&mut request) {
+        for asked in &mut request.partitions {
+            if let Lookup::Closed(closed) = &asked.partition
+                && let Ok(partition) = closed.open()
+            {
+                asked.partition = Lookup::Open(partition);
+            }
+        }
+    }
+    request
+}
+
+/// A fetch listed with the partitions that it waits for; leaves the lists when dropped.
+struct Parked<'a> {
+    wait: Arc<FetchWait>,
+    request: &'a Fetch,
+}
+
+impl<'a> Parked<'a> {
+    fn register(request: &'a Fetch, attempt: &Attempt) -> Self {
+        let wait = FetchWait::new(request.bytes_min.saturating_sub(attempt.bytes));
+        for (asked, answer) in request.partitions.iter().zip(&attempt.answers) {
+            if let Some(partition) = open(asked) {
+                let have = answer.as_ref().map_or(0, |fetched| fetched.records.len);
+                let room = asked.bytes_max.saturating_sub(have);
+                partition.fetch_interests().register(&wait, request.isolation, room);
+            }
+        }
+        Self { wait, request }
+    }
+}
+
+impl Drop for Parked<'_> {
+    fn drop(&mut self) {
+        for partition in self.request.partitions.iter().filter_map(open) {
+            partition.fetch_interests().deregister(&self.wait);
+        }
+    }
+}
+
+fn open(asked: &FetchPartition) -> Option<&Arc<Partition>> {
+    match &asked.partition {
+        Lookup::Open(partition) => Some(partition),
+        Lookup::Closed(_) | Lookup::Unknown => None,
+    }
+}

@@ -1,0 +1,187 @@
+//! One pass over the partitions of a fetch.
+
+use std::sync::Arc;
+
+use super::plan::{Allowance, EpochEnd, FetchError, check_divergence, check_leader_epoch};
+use super::{Fetch, FetchPartition, Fetched, FetchedPartitions};
+use crate::broker::partition::{Ends, Partition};
+use crate::broker::registry::Lookup;
+use crate::log::{Isolation, ReadError, ReadLimit, Slice};
+use crate::types::Offset;
+
+/// Where a pass may look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Memory alone; never blocks.
+    Memory,
+    /// Files too; blocks.
+    Files,
+}
+
+/// What a pass found.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    /// In the order of the request; after a partition that needs files only what was read before it.
+    pub(super) answers: FetchedPartitions,
+    /// Bytes of all records.
+    pub(super) bytes: usize,
+    /// An error, a diverging epoch: nothing to wait for.
+    immediate: bool,
+    whole: bool,
+}
+
+/// The partition's answer lies in files.
+struct NeedsFiles;
+
+/// Reads partition after partition.
+pub(super) fn attempt(request: &Fetch, depth: Depth) -> Attempt {
+    let mut allowance = Allowance::new(request.bytes_max);
+    let answers = Vec::with_capacity(request.partitions.len());
+    let mut attempt = Attempt { answers, bytes: 0, immediate: false, whole: true };
+    for asked in &request.partitions {
+        let Ok(answer) = read_partition(asked, request.isolation, &allowance, depth) else {
+            attempt.whole = false;
+            return attempt;
+        };
+        if let Ok(fetched) = &answer {
+            allowance.took(fetched.records.len);
+            attempt.bytes += fetched.records.len;
+        }
+        attempt.immediate |= answer.as_ref().map_or(true, |fetched| fetched.diverging.is_some());
+        attempt.answers.push(answer);
+    }
+    attempt
+}
+
+impl Attempt {
+    /// False if files must be asked first.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// True if there is nothing to wait for.
+    pub(super) fn satisfies(&self, request: &Fetch) -> bool {
+        self.immediate
+            || request.partitions.is_empty()
+            || request.wait.is_zero()
+            || self.bytes >= request.bytes_min.min(request.bytes_max)
+    }
+}
+
+type Answer = Result<Result<Fetched, FetchError>, NeedsFiles>;
+
+fn read_partition(
+    asked: &FetchPartition,
+    isolation: Isolation,
+    allowance: &Allowance,
+    depth: Depth,
+) -> Answer {
+    match (&asked.partition, depth) {
+        (Lookup::Open(partition), _) => read_open(partition, asked, isolation, allowance, depth),
+        (Lookup::Closed(_), Depth::Memory) => Err(NeedsFiles),
+        // It was tried to open it just before.
+        (Lookup::Closed(_), Depth::Files) => Ok(Err(FetchError::Storage)),
+        (Lookup::Unknown, _) => Ok(Err(FetchError::UnknownPartition)),
+    }
+}
+
+fn read_open(
+    partition: &Arc<Partition>,
+    asked: &FetchPartition,
+    isolation: Isolation,
+    allowance: &Allowance,
+    depth: Depth,
+) -> Answer {
+    let ends = partition.ends();
+    let mut fetched = match check(partition, asked, &ends) {
+        Ok(fetched) => fetched,
+        Err(error) => return Ok(Err(error)),
+    };
+    if isolation == Isolation::ReadCommitted {
+        fetched.aborted = Some(Vec::new());
+    }
+    let end = ends.visible(isolation);
+    let limit = allowance.limit(asked.bytes_max, end);
+    let (Some(limit), None, true) = (limit, fetched.diverging, asked.offset < end) else {
+        return Ok(Ok(fetched));
+    };
+    match read_records(&ends, asked.offset, limit, depth) {
+        Ok(Some(records)) => fetched.records = records,
+        Ok(None) => return Err(NeedsFiles),
+        Err(error) => return Ok(Err(error)),
+    }
+    list_aborted(fetched, &ends, asked.offset, end, depth)
+}
+
+/// Everything that can be said without reading.
+fn check(
+    partition: &Partition,
+    asked: &FetchPartition,
+    ends: &Ends,
+) -> Result<Fetched, FetchError> {
+    if partition.is_retired() {
+        return Err(FetchError::UnknownPartition);
+    }
+    if partition.directory().is_offline() {
+        return Err(FetchError::Storage);
+    }
+    check_leader_epoch(asked.current_leader_epoch, partition.leader_epoch())?;
+    let view = &ends.view;
+    let known_end = view.end_of_epoch(asked.last_fetched_epoch);
+    let known_end = known_end.map(|(epoch, end)| EpochEnd { epoch, end });
+    let diverging =
+        check_divergence(asked.offset, asked.last_fetched_epoch, view.log_start, known_end)?;
+    if diverging.is_none() && (asked.offset < view.log_start || asked.offset > view.log_end) {
+        return Err(FetchError::OutOfRange);
+    }
+    Ok(Fetched {
+        high_watermark: ends.high_watermark,
+        last_stable_offset: ends.last_stable_offset,
+        log_start: view.log_start,
+        diverging,
+        ..Fetched::default()
+    })
+}
+
+fn read_records(
+    ends: &Ends,
+    from: Offset,
+    limit: ReadLimit,
+    depth: Depth,
+) -> Result<Option<Slice>, FetchError> {
+    let view = &ends.view;
+    let read = match view.read_tail(from, limit) {
+        Ok(None) if depth == Depth::Files => view.read_files(from, limit).map(Some),
+        read => read,
+    };
+    read.map_err(|error| match error {
+        ReadError::OutOfRange { .. } => FetchError::OutOfRange,
+        ReadError::Io(source) => {
+            tracing::error!(%source, "reading a log failed");
+            FetchError::Storage
+        }
+    })
+}
+
+fn list_aborted(
+    mut fetched: Fetched,
+    ends: &Ends,
+    from: Offset,
+    to: Offset,
+    depth: Depth,
+) -> Answer {
+    if fetched.aborted.is_none() || fetched.records.len == 0 {
+        return Ok(Ok(fetched));
+    }
+    if depth == Depth::Memory {
+        return Err(NeedsFiles);
+    }
+    match ends.view.aborted_between(from, to) {
+        Ok(aborted) => fetched.aborted = Some(aborted),
+        Err(source) => {
+            tracing::error!(%source, "reading a transaction index failed");
+            return Ok(Err(FetchError::Storage));
+        }
+    }
+    Ok(Ok(fetched))
+}

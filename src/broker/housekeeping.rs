@@ -1,0 +1,154 @@
+//! Work in the background: checkpoints, retention, removal of deleted files, expiry of producers, late syncs.
+//!
+//! One task sleeps until the next job of the agenda is due and runs it on the blocking pool. A broker that nobody writes to
+//! plans nothing but the passes, minutes apart.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use super::Broker;
+use super::agenda::Job;
+use super::data_directory::DataDirectory;
+use super::partition::Partition;
+use crate::env;
+use crate::storage::Checkpoint;
+
+/// Time between two passes that forget idle producers and give the memory of idle tails back (Kafka's
+/// `producer.id.expiration.check.interval.ms`).
+const EXPIRY_INTERVAL_MS: i64 = 600_000;
+
+const CHECKPOINTS: [Checkpoint; 3] =
+    [Checkpoint::RecoveryPoint, Checkpoint::LogStart, Checkpoint::HighWatermark];
+
+impl Broker {
+    /// Starts the task; it ends when the shutdown is requested. The caller owns the handle.
+    pub(super) fn start_housekeeping(self: &Arc<Self>) -> JoinHandle<()> {
+        self.agenda.plan(self.settings.log_retention_check_interval_ms, Job::Retention);
+        self.agenda.plan(EXPIRY_INTERVAL_MS, Job::Expiry);
+        let broker = Arc::clone(self);
+        env::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = broker.agenda.wait() => {}
+                    () = broker.shutdown.requested() => return,
+                }
+                let worker = Arc::clone(&broker);
+                if env::spawn_blocking(move || worker.run_due_jobs()).await.is_err() {
+                    tracing::error!("a housekeeping job panicked, the broker stops");
+                    broker.shutdown.request();
+                }
+            }
+        })
+    }
+
+    /// Runs what is due. Blocks.
+    pub fn run_due_jobs(&self) {
+        for job in self.agenda.take_due() {
+            self.run_job(job);
+        }
+    }
+
+    fn run_job(&self, job: Job) {
+        match job {
+            Job::Sync(partition) => {
+                if let Some(partition) = partition.upgrade() {
+                    partition.queue_sync();
+                }
+            }
+            Job::Checkpoint(directory) => {
+                if let Some(directory) = directory.upgrade() {
+                    self.checkpoint(&directory);
+                }
+            }
+            Job::RemoveDeletedFiles(partition) => {
+                if let Some(partition) = partition.upgrade() {
+                    self.remove_deleted_files(&partition);
+                }
+            }
+            Job::RemoveDirectory(path) => {
+                if let Err(error) = self.env.files.remove_dir_all(&path) {
+                    tracing::error!(directory = %path.display(), %error, "a deleted partition could not be removed");
+                }
+            }
+            Job::Retention => {
+                self.apply_retention();
+                self.agenda.plan(self.settings.log_retention_check_interval_ms, Job::Retention);
+            }
+            Job::Expiry => {
+                self.expire();
+                self.agenda.plan(EXPIRY_INTERVAL_MS, Job::Expiry);
+            }
+        }
+    }
+
+    /// Writes the checkpoints of a directory if anything in them has moved.
+    pub(super) fn checkpoint(&self, directory: &Arc<DataDirectory>) {
+        if directory.is_offline() || !directory.take_changed() {
+            return;
+        }
+        for kind in CHECKPOINTS {
+            let offsets = self.partitions.collect_checkpoint(directory, kind);
+            if let Err(error) = directory.write_checkpoint(kind, &offsets) {
+                tracing::warn!(checkpoint = kind.file_name(), %error, "checkpoint not written");
+                directory.mark_changed();
+            }
+        }
+    }
+
+    fn apply_retention(&self) {
+        for partition in self.partitions.open_partitions() {
+            if !partition.directory().is_offline() && !partition.is_retired() {
+                self.apply_retention_to(&partition);
+            }
+        }
+    }
+
+    fn apply_retention_to(&self, partition: &Arc<Partition>) {
+        let high_watermark = partition.high_watermark();
+        let mut appender = partition.lock();
+        let deleted = appender.log.apply_retention(self.env.clock.wall(), high_watermark);
+        partition.publish(&appender);
+        drop(appender);
+        match deleted {
+            Ok(0) => {}
+            Ok(segments) => {
+                tracing::info!(partition = %partition.name(), segments, "retention deleted segments");
+                partition.directory().mark_changed();
+                let delay_ms = partition.topic().policy().settings.file_delete_delay_ms;
+                self.agenda.plan(delay_ms, Job::RemoveDeletedFiles(Arc::downgrade(partition)));
+            }
+            Err(error) => {
+                partition
+                    .directory()
+                    .fail(&format!("retention of {} failed: {error}", partition.name()));
+            }
+        }
+    }
+
+    fn remove_deleted_files(&self, partition: &Arc<Partition>) {
+        let now = self.env.clock.wall();
+        match partition.lock().log.remove_deleted(now) {
+            Ok(None) => {}
+            Ok(Some(next)) => {
+                let job = Job::RemoveDeletedFiles(Arc::downgrade(partition));
+                self.agenda.plan(next.get().saturating_sub(now.get()), job);
+            }
+            Err(error) => {
+                tracing::error!(partition = %partition.name(), %error, "deleted segments could not be removed");
+            }
+        }
+    }
+
+    fn expire(&self) {
+        let now = self.env.clock.wall();
+        for partition in self.partitions.open_partitions() {
+            let mut appender = partition.lock();
+            appender.log.expire_producers(now);
+            if appender.take_idle() {
+                appender.log.shed_tail();
+                partition.publish(&appender);
+            }
+        }
+    }
+}

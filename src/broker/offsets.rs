@@ -1,0 +1,194 @@
+//! ListOffsets and OffsetForLeaderEpoch.
+//!
+//! An answer that states an end of the log waits for the sync that covers what was appended before the question, so that
+//! everyone finds their own writes.
+
+use std::sync::Arc;
+
+use super::Broker;
+use super::fetch::{EpochEnd, FetchError, check_leader_epoch};
+use super::partition::Partition;
+use super::registry::Lookup;
+use super::step::Step;
+use super::sync_wait::SyncWait;
+use crate::env;
+use crate::log::{Isolation, TimeQuery};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
+
+/// A question about one partition.
+#[derive(Clone, Debug)]
+pub struct OffsetQuestion {
+    /// Which.
+    pub partition: Lookup,
+    /// Epoch that the client believes in; −1 for none.
+    pub current_leader_epoch: LeaderEpoch,
+    /// What is asked.
+    pub query: OffsetQuery,
+}
+
+/// What ListOffsets can ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffsetQuery {
+    /// First offset of the log (−2); also the earliest local one (−4), since there is no other tier.
+    Earliest,
+    /// End of what the consumer may read (−1).
+    Latest,
+    /// The record with the largest timestamp (−3).
+    MaxTimestamp,
+    /// The first record at or after a time.
+    At(Timestamp),
+    /// Last offset of another tier, or first one that waits for it (−5, −6): there is none.
+    Tiered,
+    /// End of the largest known epoch at or below this one (OffsetForLeaderEpoch).
+    EndOfEpoch(LeaderEpoch),
+}
+
+/// An offset with what is known about it; −1 for what is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedOffset {
+    /// The offset.
+    pub offset: Offset,
+    /// Its timestamp where the question was about time.
+    pub timestamp: Timestamp,
+    /// The epoch it was written in.
+    pub leader_epoch: LeaderEpoch,
+}
+
+impl ListedOffset {
+    /// Nothing found.
+    pub const NONE: Self =
+        Self { offset: Offset::NONE, timestamp: Timestamp::NONE, leader_epoch: LeaderEpoch::NONE };
+}
+
+/// Answers in the order of the questions. The errors are those of a fetch, but for `OutOfRange`.
+pub type ListedOffsets = Vec<Result<ListedOffset, FetchError>>;
+
+impl Broker {
+    /// Answers questions about offsets.
+    pub fn list_offsets(
+        self: &Arc<Self>,
+        questions: Vec<OffsetQuestion>,
+        isolation: Isolation,
+    ) -> Step<ListedOffsets> {
+        let quick = questions.iter().all(is_quick);
+        let wait = quick.then(|| hold_for_ends(&questions));
+        if let Some(wait) = &wait
+            && wait.is_settled()
+        {
+            return Step::Now(answer_all(&questions, isolation));
+        }
+        Step::later(async move {
+            match wait {
+                Some(wait) => {
+                    wait.settled().await;
+                    answer_all(&questions, isolation)
+                }
+                None => answer_on_blocking_pool(questions, isolation).await,
+            }
+        })
+    }
+}
+
+/// True if the answer needs neither a log to be opened nor files to be searched.
+fn is_quick(question: &OffsetQuestion) -> bool {
+    let searches = matches!(question.query, OffsetQuery::MaxTimestamp | OffsetQuery::At(_));
+    match question.partition {
+        Lookup::Open(_) => !searches,
+        Lookup::Closed(_) => false,
+        Lookup::Unknown => true,
+    }
+}
+
+/// A wait for the syncs that the answers depend on.
+fn hold_for_ends(questions: &[OffsetQuestion]) -> Arc<SyncWait> {
+    let wait = SyncWait::new();
+    for question in questions {
+        if let Lookup::Open(partition) = &question.partition
+            && !matches!(question.query, OffsetQuery::Earliest | OffsetQuery::Tiered)
+        {
+            partition.hold_until_visible(&wait);
+        }
+    }
+    wait
+}
+
+async fn answer_on_blocking_pool(
+    mut questions: Vec<OffsetQuestion>,
+    isolation: Isolation,
+) -> ListedOffsets {
+    let opened = env::spawn_blocking(move || {
+        for question in &mut questions {
+            if let Lookup::Closed(closed) = &question.partition
+                && let Ok(partition) = closed.open()
+            {
+                question.partition = Lookup::Open(partition);
+            }
+        }
+        let wait = hold_for_ends(&questions);
+        (questions, wait)
+    });
+    let (questions, wait) = unpanic(opened.await);
+    wait.settled().await;
+    unpanic(env::spawn_blocking(move || answer_all(&questions, isolation)).await)
+}
+
+fn unpanic<T>(joined: Result<T, tokio::task::JoinError>) -> T {
+    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+fn answer_all(questions: &[OffsetQuestion], isolation: Isolation) -> ListedOffsets {
+    questions.iter().map(|question| answer(question, isolation)).collect()
+}
+
+fn answer(question: &OffsetQuestion, isolation: Isolation) -> Result<ListedOffset, FetchError> {
+    let partition = match &question.partition {
+        Lookup::Open(partition) => partition,
+        Lookup::Closed(_) => return Err(FetchError::Storage),
+        Lookup::Unknown => return Err(FetchError::UnknownPartition),
+    };
+    if partition.is_retired() {
+        return Err(FetchError::UnknownPartition);
+    }
+    if partition.directory().is_offline() {
+        return Err(FetchError::Storage);
+    }
+    check_leader_epoch(question.current_leader_epoch, partition.leader_epoch())?;
+    let ends = partition.ends();
+    let untimed =
+        |offset, leader_epoch| ListedOffset { offset, timestamp: Timestamp::NONE, leader_epoch };
+    match question.query {
+        OffsetQuery::Earliest => {
+            let start = ends.view.log_start;
+            let epoch = ends.view.epoch_at(start).unwrap_or(LeaderEpoch::NONE);
+            Ok(untimed(start, epoch))
+        }
+        OffsetQuery::Latest => Ok(untimed(ends.visible(isolation), partition.leader_epoch())),
+        OffsetQuery::Tiered => Ok(ListedOffset::NONE),
+        OffsetQuery::MaxTimestamp => search(partition, TimeQuery::Max, isolation),
+        OffsetQuery::At(time) => search(partition, TimeQuery::At(time), isolation),
+        OffsetQuery::EndOfEpoch(epoch) => {
+            let known = ends.view.end_of_epoch(epoch).map(|(epoch, end)| EpochEnd { epoch, end });
+            Ok(known.map_or(ListedOffset::NONE, |known| untimed(known.end, known.epoch)))
+        }
+    }
+}
+
+fn search(
+    partition: &Partition,
+    query: TimeQuery,
+    isolation: Isolation,
+) -> Result<ListedOffset, FetchError> {
+    let ends = partition.ends();
+    let end = ends.visible(isolation);
+    let found = ends.view.offset_at(query, end).map_err(|error| {
+        tracing::error!(partition = %partition.name(), %error, "searching a log by time failed");
+        FetchError::Storage
+    })?;
+    // A hit that the consumer may not see yet counts as none.
+    let found = found.filter(|found| found.offset < end);
+    Ok(found.map_or(ListedOffset::NONE, |found| ListedOffset {
+        offset: found.offset,
+        timestamp: found.timestamp,
+        leader_epoch: found.leader_epoch,
+    }))
+}

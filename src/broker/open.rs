@@ -1,0 +1,195 @@
+//! Start and stop of the broker's data.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::Broker;
+use super::agenda::{Agenda, Job};
+use super::data_directory::{DataDirectory, DirectoryFailures};
+use super::fetch_sessions::FetchSessions;
+use super::producer_ids::ProducerIds;
+use super::registry::{NewRegistry, PartitionRegistry, Placement};
+use crate::config::BrokerSettings;
+use crate::env::{self, ByteBudget, Env, Shutdown};
+use crate::log::TailPool;
+use crate::metadata::{Image, MetadataStore};
+use crate::storage::{CleanShutdown, LogDirectory, OpenDirectoryError, stray_name};
+use crate::types::TopicPartition;
+
+/// What a broker is made of.
+#[derive(Debug)]
+pub struct OpenBroker {
+    /// Clock, random numbers, files.
+    pub env: Env,
+    /// The settings in force.
+    pub settings: Arc<BrokerSettings>,
+    /// The open metadata store.
+    pub metadata: Arc<MetadataStore>,
+    /// The log directories, locked and open, in the order of `log.dirs`.
+    pub directories: Vec<LogDirectory>,
+    /// The one budget of bytes.
+    pub budget: Arc<ByteBudget>,
+    /// Requested by the broker itself when no log directory is left.
+    pub shutdown: Shutdown,
+}
+
+impl Broker {
+    /// Finds what lies in the log directories and starts the background work. Logs are opened on first use; after an
+    /// unclean stop they are recovered in the background as well. Blocks; called inside the async runtime.
+    pub fn open(args: OpenBroker) -> Result<Arc<Self>, OpenDirectoryError> {
+        let agenda = Agenda::new(
+            Arc::clone(&args.env.clock),
+            args.settings.log_flush_offset_checkpoint_interval_ms,
+        );
+        let image = args.metadata.image();
+        let failures = DirectoryFailures::new(args.directories.len(), args.shutdown.clone());
+        let mut directories = Vec::with_capacity(args.directories.len());
+        let mut found = HashMap::new();
+        for (number, directory) in args.directories.into_iter().enumerate() {
+            for name in known_partitions(&args.env, &directory, &image) {
+                if let Some(first) = found.insert(name.clone(), number) {
+                    tracing::error!(partition = %name, "two log directories hold the partition, the first one is served");
+                    found.insert(name, first);
+                }
+            }
+            for name in directory.being_deleted() {
+                agenda.plan(0, Job::RemoveDirectory(directory.path().join(name)));
+            }
+            let (agenda, failures) = (Arc::clone(&agenda), Arc::clone(&failures));
+            directories.push(DataDirectory::start(&args.env, directory, agenda, failures)?);
+        }
+        let partitions = PartitionRegistry::new(NewRegistry {
+            metadata: Arc::clone(&args.metadata),
+            placement: Placement::new(directories, found),
+            agenda: Arc::clone(&agenda),
+            tail_pool: TailPool::new(Arc::clone(&args.budget)),
+            producer_id_expiration_ms: args.settings.producer_id_expiration_ms,
+            defaults: args.settings.topic_defaults.clone(),
+        });
+        let sessions = args.settings.max_incremental_fetch_session_cache_slots;
+        let broker = Arc::new(Self {
+            fetch_sessions: FetchSessions::new(sessions),
+            producer_ids: ProducerIds::default(),
+            env: args.env,
+            settings: args.settings,
+            metadata: args.metadata,
+            budget: args.budget,
+            shutdown: args.shutdown,
+            partitions,
+            agenda,
+            changes: Mutex::new(()),
+            housekeeping: Mutex::new(None),
+        });
+        *broker.housekeeping.lock() = Some(broker.start_housekeeping());
+        broker.start_recovery();
+        Ok(broker)
+    }
+
+    /// Ends the background work, syncs and closes every log, writes the checkpoints, closes the metadata store and marks the
+    /// stop as clean where everything is. The front ends have stopped before. Blocks.
+    pub fn close(&self) {
+        self.shutdown.request();
+        // Housekeeping holds no state of its own: aborted between two jobs, it leaves nothing half done.
+        if let Some(task) = self.housekeeping.lock().take() {
+            task.abort();
+        }
+        let partitions = self.partitions.open_partitions();
+        for partition in &partitions {
+            partition.retire();
+            if partition.high_watermark() < partition.ends().view.log_end {
+                partition.queue_sync();
+            }
+        }
+        for directory in self.partitions.directories() {
+            directory.sync_queue().close();
+        }
+        for partition in &partitions {
+            if partition.directory().is_offline() {
+                continue;
+            }
+            if let Err(error) = partition.lock().log.close() {
+                partition
+                    .directory()
+                    .fail(&format!("closing {} failed: {error}", partition.name()));
+            }
+        }
+        for directory in self.partitions.directories() {
+            self.checkpoint(directory);
+        }
+        self.mark_clean();
+    }
+
+    fn mark_clean(&self) {
+        let broker_epoch = Some(self.metadata.broker_epoch());
+        let metadata_closed = self.metadata.close();
+        if let Err(error) = &metadata_closed {
+            tracing::error!(%error, "the metadata log could not be closed");
+        }
+        for directory in self.partitions.directories() {
+            // What was not opened after an unclean stop was not recovered either, so the next start must look again.
+            let recovered =
+                !directory.needs_recovery() || self.partitions.unopened(directory).is_empty();
+            let clean = metadata_closed.is_ok() && recovered;
+            directory.close(clean.then_some(CleanShutdown { broker_epoch }));
+        }
+    }
+
+    /// Opens, and so recovers, every partition of the directories that were not stopped cleanly.
+    fn start_recovery(self: &Arc<Self>) {
+        for directory in self.partitions.directories() {
+            if !directory.needs_recovery() {
+                continue;
+            }
+            let work = Arc::new(Mutex::new(self.partitions.unopened(directory)));
+            for _ in 0..self.settings.num_recovery_threads_per_data_dir.max(1) {
+                let (work, shutdown) = (Arc::clone(&work), self.shutdown.clone());
+                // Detached on purpose: it ends with its list or at shutdown, and whatever it has not opened stays unclean.
+                drop(env::spawn_blocking(move || {
+                    while let Some(closed) = work.lock().pop()
+                        && !shutdown.is_requested()
+                    {
+                        if let Err(error) = closed.open() {
+                            tracing::error!(partition = %closed.name(), %error, "recovery failed");
+                        }
+                    }
+                }));
+            }
+        }
+    }
+}
+
+/// The partitions of a directory that the image knows; the others are set aside.
+fn known_partitions(env: &Env, directory: &LogDirectory, image: &Image) -> Vec<TopicPartition> {
+    let mut known = Vec::with_capacity(directory.partitions().len());
+    let mut strays = false;
+    for name in directory.partitions() {
+        let topic = image.topic(name.topic.as_str());
+        if topic.is_some_and(|topic| topic.partition(name.partition).is_some()) {
+            known.push(name.clone());
+        } else {
+            strays |= set_stray(env, directory.path(), name);
+        }
+    }
+    if strays && let Err(error) = directory.sync_names() {
+        tracing::warn!(directory = %directory.path().display(), %error, "renamed strays are not synced");
+    }
+    known
+}
+
+/// Renames the directory of a partition that the metadata does not know, as Kafka does; true if it was renamed.
+pub(super) fn set_stray(env: &Env, directory: &Path, name: &TopicPartition) -> bool {
+    let to = stray_name(name, env.random.uuid());
+    match env.files.rename(&directory.join(name.to_string()), &directory.join(&to)) {
+        Ok(()) => {
+            tracing::warn!(partition = %name, renamed = to, "the metadata does not know this partition, set aside");
+            true
+        }
+        Err(error) => {
+            tracing::error!(partition = %name, %error, "the metadata does not know this partition, and it cannot be set aside");
+            false
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! One open partition: its log behind a plain mutex, the view that readers take, the ends that consumers may see, and who
+//! waits for either.
+//!
+//! # State and threads
+//! - `appender`: the log. Locked for one append (microseconds: a write to the page cache), for taking and settling sync work, for
+//!   retention. Never across an await, never while a file is synced. A thread hop would cost far more than the lock.
+//! - `view`, `high_watermark`, `synced_end`: published, read without the lock. `high_watermark` is stored after the view
+//!   that covers it: load it first, then the view.
+//! - waiting replies and fetches: small lists under locks of their own. Whoever waits registers, looks again, then waits.
+//!
+//! The high watermark follows the synced end where the topic's durability is `fsync`, the log end otherwise. It never
+//! goes back.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::{Mutex, MutexGuard};
+
+use super::data_directory::DataDirectory;
+use super::fetch::{FetchInterests, Gain};
+use super::sync_wait::SyncWait;
+use super::topic_partitions::TopicPartitions;
+use crate::config::{Durability, TopicSettings};
+use crate::log::{AppendError, Appended, CheckedBatch, Isolation, Log, LogView, SyncWork};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
+
+/// One open partition.
+#[derive(Debug)]
+pub struct Partition {
+    topic: Arc<TopicPartitions>,
+    index: PartitionIndex,
+    directory: Arc<DataDirectory>,
+    leader_epoch: AtomicI32,
+    /// Epoch that the log is prepared for: an append in it writes nothing but the page cache. Below every epoch at first.
+    prepared_epoch: AtomicI32,
+    appender: Mutex<Appender>,
+    view: ArcSwap<LogView>,
+    high_watermark: AtomicI64,
+    synced_end: AtomicI64,
+    /// Bytes appended in this life up to the high watermark; the difference of two is what fetches have gained.
+    visible_bytes: AtomicU64,
+    /// First offset of the oldest open transaction at the last move of the high watermark, or the watermark itself.
+    stable_end: AtomicI64,
+    /// Listed in the directory's sync queue; one partition is there once.
+    queued: AtomicBool,
+    retired: AtomicBool,
+    sync_waits: Mutex<Vec<(Offset, Arc<SyncWait>)>>,
+    fetch_interests: FetchInterests,
+}
+
+/// What the mutex guards.
+#[derive(Debug)]
+pub struct Appender {
+    /// The log.
+    pub log: Log,
+    /// Bytes appended in this life.
+    appended_bytes: u64,
+    /// Value of `appended_bytes` at the last sync work that was taken.
+    sync_taken_bytes: u64,
+    /// Value of `appended_bytes` at the last look of housekeeping.
+    seen_bytes: u64,
+}
+
+impl Appender {
+    /// True if nothing was appended since the last call.
+    pub fn take_idle(&mut self) -> bool {
+        std::mem::replace(&mut self.seen_bytes, self.appended_bytes) == self.appended_bytes
+    }
+}
+
+/// Why a checked batch was not appended.
+#[derive(Debug, thiserror::Error)]
+pub enum PartitionAppendError {
+    /// The topic was deleted meanwhile.
+    #[error("the topic was deleted")]
+    Retired,
+    /// The log directory is offline.
+    #[error("the log directory is offline")]
+    Offline,
+    /// The log refused.
+    #[error(transparent)]
+    Log(#[from] AppendError),
+}
+
+/// The ends of a partition at one moment.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    /// The view that they belong to.
+    pub view: Arc<LogView>,
+    /// Exclusive end of what read_uncommitted consumers see; never above the view's end.
+    pub high_watermark: Offset,
+    /// Exclusive end of what read_committed consumers see.
+    pub last_stable_offset: Offset,
+}
+
+impl Ends {
+    /// The end that a consumer of this isolation may read to.
+    pub fn visible(&self, isolation: Isolation) -> Offset {
+        match isolation {
+            Isolation::ReadUncommitted => self.high_watermark,
+            Isolation::ReadCommitted => self.last_stable_offset,
+        }
+    }
+}
+
+/// Sync work that the directory's sync thread has taken from a partition.
+#[derive(Debug)]
+pub struct TakenSync {
+    /// What to sync.
+    pub work: SyncWork,
+    appended_bytes: u64,
+}
+
+/// What an append calls for besides the reply, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SyncNeed {
+    /// Nothing: the mode leaves it to the system, or everything is on disk.
+    None,
+    /// The sync thread shall take the partition next; no reply waits.
+    Background,
+    /// As `Background`, and an acks=all reply waits (`fsync`).
+    AcksAll,
+    /// As `Background`, and every reply waits (`flush.messages` reached: Kafka syncs before it answers).
+    EveryReply,
+}
+
+impl Partition {
+    /// Takes over a log that was just opened and holds nothing unsynced.
+    pub fn new(
+        topic: Arc<TopicPartitions>,
+        index: PartitionIndex,
+        directory: Arc<DataDirectory>,
+        leader_epoch: LeaderEpoch,
+        log: Log,
+    ) -> Arc<Self> {
+        let view = Arc::clone(log.view());
+        let end = view.log_end;
+        let stable = view.first_unstable.unwrap_or(end);
+        Arc::new(Self {
+            topic,
+            index,
+            directory,
+            leader_epoch: AtomicI32::new(leader_epoch.get()),
+            prepared_epoch: AtomicI32::new(i32::MIN),
+            appender: Mutex::new(Appender {
+                log,
+                appended_bytes: 0,
+                sync_taken_bytes: 0,
+                seen_bytes: 0,
+            }),
+            view: ArcSwap::new(view),
+            high_watermark: AtomicI64::new(end.get()),
+            synced_end: AtomicI64::new(end.get()),
+            visible_bytes: AtomicU64::new(0),
+            stable_end: AtomicI64::new(stable.get()),
+            queued: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
+            sync_waits: Mutex::new(Vec::new()),
+            fetch_interests: FetchInterests::default(),
+        })
+    }
+
+    /// Its topic.
+    pub fn topic(&self) -> &Arc<TopicPartitions> {
+        &self.topic
+    }
+
+    /// Its number.
+    pub fn index(&self) -> PartitionIndex {
+        self.index
+    }
+
+    /// Name and number.
+    pub fn name(&self) -> TopicPartition {
+        TopicPartition { topic: self.topic.name.clone(), partition: self.index }
+    }
+
+    /// The log directory that it lives in.
+    pub fn directory(&self) -> &Arc<DataDirectory> {
+        &self.directory
+    }
+
+    /// The epoch of its leader, which is this node.
+    pub fn leader_epoch(&self) -> LeaderEpoch {
+        LeaderEpoch::new(self.leader_epoch.load(Ordering::Acquire))
+    }
+
+    /// The metadata names another epoch.
+    pub fn set_leader_epoch(&self, epoch: LeaderEpoch) {
+        self.leader_epoch.store(epoch.get(), Ordering::Release);
+    }
+
+    /// True if an append may happen on an async thread: what must be synced before the first one of the epoch has been.
+    pub fn is_prepared(&self) -> bool {
+        self.prepared_epoch.load(Ordering::Acquire) == self.leader_epoch.load(Ordering::Acquire)
+    }
+
+    /// Exclusive end of what read_uncommitted consumers see.
+    pub fn high_watermark(&self) -> Offset {
+        Offset::new(self.high_watermark.load(Ordering::Acquire))
+    }
+
+    /// Everything below it is known to be on disk.
+    pub fn synced_end(&self) -> Offset {
+        Offset::new(self.synced_end.load(Ordering::Acquire))
+    }
+
+    /// The newest view and the ends in it. Lock-free.
+    pub fn ends(&self) -> Ends {
+        // This order: a view is published before the watermark that it covers.
+        let high_watermark = self.high_watermark();
+        let view = self.view.load_full();
+        let unstable = view.first_unstable.unwrap_or(high_watermark);
+        Ends { high_watermark, last_stable_offset: unstable.min(high_watermark), view }
+    }
+
+    /// True once its topic was deleted or the broker closed it.
+    pub fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+
+    /// Fetches that wait for data of this partition.
+    pub fn fetch_interests(&self) -> &FetchInterests {
+        &self.fetch_interests
+    }
+
+    /// The log, for retention, DeleteRecords and closing; whoever changes it publishes with [`Partition::publish`].
+    pub fn lock(&self) -> MutexGuard<'_, Appender> {
+        self.appender.lock()
+    }
+
+    /// Appends a checked batch, publishes it and wakes whom it satisfies. Never waits for a sync: the second value says
+    /// whether the caller must.
+    pub fn append(
+        self: &Arc<Self>,
+        batch: &CheckedBatch<'_>,
+        now: Timestamp,
+    ) -> Result<(Appended, SyncNeed), PartitionAppendError> {
+        let durability = self.topic.policy().settings.durability;
+        let mut appender = self.appender.lock();
+        self.check_open()?;
+        let epoch = self.leader_epoch();
+        let appended = match appender.log.append(batch, epoch, now) {
+            Ok(appended) => appended,
+            Err(error) => return Err(self.append_failed(appender, error)),
+        };
+        self.prepared_epoch.store(epoch.get(), Ordering::Release);
+        if appended.duplicate {
+            return Ok((appended, self.need_for_duplicate(durability, &appended)));
+        }
+        let first_unsynced = appender.appended_bytes == appender.sync_taken_bytes;
+        appender.appended_bytes += batch.bytes.len() as u64;
+        self.publish(&appender);
+        if durability != Durability::Fsync {
+            self.advance(appended.end_offset, appender.appended_bytes);
+        }
+        let unsynced_bytes = appender.appended_bytes - appender.sync_taken_bytes;
+        drop(appender);
+        Ok((
+            appended,
+            self.need_after_append(durability, &appended, unsynced_bytes, first_unsynced),
+        ))
+    }
+
+    /// Makes the log's newest view the one that readers take. Called with the lock held.
+    pub fn publish(&self, appender: &Appender) {
+        self.view.store(Arc::clone(appender.log.view()));
+    }
+
+    /// Lists the partition for the next sync; a no-op while it is listed already.
+    pub fn queue_sync(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            self.directory.sync_queue().push(Arc::clone(self));
+        }
+    }
+
+    /// Holds `wait` up until everything below `end` is synced or the directory is offline.
+    pub fn hold_until_synced(&self, end: Offset, wait: &Arc<SyncWait>) {
+        if self.synced_end() >= end {
+            return;
+        }
+        let mut waits = self.sync_waits.lock();
+        // The sync thread stores the new end, then takes this lock: an end that is not there yet will find the wait.
+        if self.synced_end() < end && !self.directory.is_offline() && !self.is_retired() {
+            wait.add();
+            waits.push((end, Arc::clone(wait)));
+        }
+    }
+
+    /// Holds `wait` up until consumers see everything that was appended so far; the sync it needs is queued.
+    pub fn hold_until_visible(self: &Arc<Self>, wait: &Arc<SyncWait>) {
+        let end = self.view.load().log_end;
+        if self.high_watermark() < end {
+            self.queue_sync();
+            self.hold_until_synced(end, wait);
+        }
+    }
+
+    /// Takes what must be synced; `None` if the disk has everything. For the sync thread.
+    pub fn take_sync(&self) -> Option<TakenSync> {
+        // Before the lock: an append after this store lists the partition again, one before it is covered by this work.
+        self.queued.store(false, Ordering::Release);
+        let mut appender = self.appender.lock();
+        let work = appender.log.take_sync_work();
+        let appended_bytes = appender.appended_bytes;
+        appender.sync_taken_bytes = appended_bytes;
+        if work.is_none() {
+            let end = appender.log.recovery_point();
+            drop(appender);
+            self.raise_synced_end(end, appended_bytes);
+        }
+        work.map(|work| TakenSync { work, appended_bytes })
+    }
+
+    /// Everything of `taken` is on disk: raises the ends, lets replies and fetches go.
+    pub fn synced(&self, taken: &TakenSync) {
+        let end = taken.work.end;
+        self.appender.lock().log.synced(end);
+        self.raise_synced_end(end, taken.appended_bytes);
+    }
+
+    /// Ends every wait: the directory is offline, or the partition is gone.
+    pub fn abandon(&self) {
+        self.settle_waits(|_| true);
+        self.fetch_interests.wake_all();
+    }
+
+    /// The topic was deleted or the broker stops: refuses further appends and ends every wait.
+    pub fn retire(&self) {
+        // Under the lock: an append that was let in has finished.
+        let appender = self.appender.lock();
+        self.retired.store(true, Ordering::Release);
+        drop(appender);
+        self.abandon();
+    }
+
+    fn check_open(&self) -> Result<(), PartitionAppendError> {
+        if self.is_retired() {
+            return Err(PartitionAppendError::Retired);
+        }
+        if self.directory.is_offline() {
+            return Err(PartitionAppendError::Offline);
+        }
+        Ok(())
+    }
+
+    fn append_failed(
+        &self,
+        appender: MutexGuard<'_, Appender>,
+        error: AppendError,
+    ) -> PartitionAppendError {
+        drop(appender);
+        if let AppendError::Io(source) = &error {
+            self.fail_directory("writing", source);
+        }
+        error.into()
+    }
+
+    fn fail_directory(&self, what: &str, source: &io::Error) {
+        self.directory.fail(&format!("{what} {} failed: {source}", self.name()));
+        self.abandon();
+    }
+
+    /// A duplicate is answered as the original was, so its answer waits for the original's sync.
+    fn need_for_duplicate(&self, durability: Durability, appended: &Appended) -> SyncNeed {
+        let durable = self.synced_end() >= appended.end_offset;
+        if durability == Durability::Fsync && !durable { SyncNeed::AcksAll } else { SyncNeed::None }
+    }
+
+    fn need_after_append(
+        self: &Arc<Self>,
+        durability: Durability,
+        appended: &Appended,
+        unsynced_bytes: u64,
+        first_unsynced: bool,
+    ) -> SyncNeed {
+        let settings = &self.topic.policy().settings;
+        let unsynced_records = appended.end_offset.get() - self.synced_end().get();
+        if unsynced_records >= settings.flush_messages {
+            return SyncNeed::EveryReply;
+        }
+        // A segment's worth at most is left to the system, so that recovery never scans more (Kafka syncs at each roll).
+        let bytes_max = match durability {
+            Durability::Fsync => return SyncNeed::AcksAll,
+            Durability::Interval { bytes, .. } => bytes.min(segment_bytes(settings)),
+            Durability::Os => segment_bytes(settings),
+        };
+        if unsynced_bytes >= bytes_max {
+            return SyncNeed::Background;
+        }
+        if first_unsynced {
+            self.directory.schedule_sync(self, settings);
+        }
+        SyncNeed::None
+    }
+
+    fn raise_synced_end(&self, end: Offset, appended_bytes: u64) {
+        self.synced_end.fetch_max(end.get(), Ordering::AcqRel);
+        self.advance(end, appended_bytes);
+        self.settle_waits(|waited| waited <= end);
+    }
+
+    /// Raises the high watermark and tells waiting fetches what they gained.
+    fn advance(&self, end: Offset, appended_bytes: u64) {
+        self.high_watermark.fetch_max(end.get(), Ordering::AcqRel);
+        self.directory.mark_changed();
+        let before = self.visible_bytes.fetch_max(appended_bytes, Ordering::AcqRel);
+        let gained = usize::try_from(appended_bytes.saturating_sub(before)).unwrap_or(usize::MAX);
+        let stable = self.ends().last_stable_offset;
+        let moved = self.stable_end.swap(stable.get(), Ordering::AcqRel) != stable.get();
+        let gain = if moved { Gain::All } else { Gain::Uncommitted };
+        self.fetch_interests.gained(gained, gain);
+    }
+
+    fn settle_waits(&self, settled: impl Fn(Offset) -> bool) {
+        let mut waits = self.sync_waits.lock();
+        waits.retain(|(end, wait)| {
+            let settle = settled(*end);
+            if settle {
+                wait.settle();
+            }
+            !settle
+        });
+    }
+}
+
+fn segment_bytes(settings: &TopicSettings) -> u64 {
+    u64::try_from(settings.segment_bytes).unwrap_or(u64::MAX)
+}

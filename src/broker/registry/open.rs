@@ -1,0 +1,107 @@
+//! Opening a partition's log on first use.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::ClosedPartition;
+use crate::broker::data_directory::DataDirectory;
+use crate::broker::partition::Partition;
+use crate::log::{Log, OpenError, OpenLog};
+use crate::storage::Checkpoint;
+use crate::types::{Offset, TopicPartition};
+
+/// Why a partition cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenPartitionError {
+    /// The topic was deleted meanwhile.
+    #[error("the topic was deleted")]
+    Removed,
+    /// Its log directory, or every one for a new partition, is offline.
+    #[error("the log directory is offline")]
+    Offline,
+    /// Its files cannot be used.
+    #[error(transparent)]
+    Log(#[from] OpenError),
+    /// Its files could not be synced after recovery.
+    #[error("syncing the recovered log in {} failed: {source}", .directory.display())]
+    Sync {
+        /// Where.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl ClosedPartition {
+    /// Opens the log, recovering it if its directory was not stopped cleanly. Blocks; a second caller waits for the first.
+    pub fn open(&self) -> Result<Arc<Partition>, OpenPartitionError> {
+        let mut state = self.slot.lock();
+        if state.removed {
+            return Err(OpenPartitionError::Removed);
+        }
+        if let Some(partition) = self.slot.partition() {
+            return Ok(partition);
+        }
+        let directory = match &state.directory {
+            Some(directory) => Arc::clone(directory),
+            None => self.registry.placement.choose().ok_or(OpenPartitionError::Offline)?,
+        };
+        if directory.is_offline() {
+            return Err(OpenPartitionError::Offline);
+        }
+        let partition = self.open_in(&directory)?;
+        state.directory = Some(directory);
+        self.slot.set_partition(Some(Arc::clone(&partition)));
+        Ok(partition)
+    }
+
+    /// Name and number.
+    pub fn name(&self) -> TopicPartition {
+        TopicPartition { topic: self.topic.name.clone(), partition: self.slot.index }
+    }
+
+    fn open_in(
+        &self,
+        directory: &Arc<DataDirectory>,
+    ) -> Result<Arc<Partition>, OpenPartitionError> {
+        let name = self.name();
+        let path = directory.path().join(name.to_string());
+        let starts = directory.checkpoint_at_start(Checkpoint::LogStart);
+        let mut log = Log::open(OpenLog {
+            env: directory.env().clone(),
+            directory: path.clone(),
+            topic_id: self.topic.id,
+            settings: Arc::clone(&self.topic.policy().settings),
+            tail_pool: Arc::clone(&self.registry.tail_pool),
+            producer_id_expiration_ms: self.registry.producer_id_expiration_ms,
+            start: directory.start_mode(&name),
+            log_start: starts.get(&name).copied().unwrap_or(Offset::ZERO),
+        })?;
+        // What recovery kept may be in the page cache alone, and consumers are about to see it.
+        sync_whole(directory, &mut log, &path)?;
+        let topic = Arc::clone(&self.topic);
+        let directory = Arc::clone(directory);
+        Ok(Partition::new(topic, self.slot.index, directory, self.leader_epoch, log))
+    }
+}
+
+fn sync_whole(
+    directory: &DataDirectory,
+    log: &mut Log,
+    path: &Path,
+) -> Result<(), OpenPartitionError> {
+    let Some(work) = log.take_sync_work() else { return Ok(()) };
+    let files = directory.env().files.as_ref();
+    let synced = work
+        .files
+        .iter()
+        .try_for_each(|file| file.sync())
+        .and_then(|()| work.directories.iter().try_for_each(|path| files.sync_dir(path)));
+    if let Err(source) = synced {
+        directory.fail(&format!("syncing {} failed: {source}", path.display()));
+        return Err(OpenPartitionError::Sync { directory: path.to_owned(), source });
+    }
+    log.synced(work.end);
+    Ok(())
+}
