@@ -8,7 +8,7 @@ use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 
 use super::handler::{Disconnect, Outcome, Request, Response};
 use super::wire::Writer;
-use crate::types::{BrokerId, LeaderEpoch, TopicId};
+use crate::types::{BrokerId, LeaderEpoch, TopicId, Uuid};
 
 /// Decodes the body of `request` with the generated decoder. The connection has checked the body with the guard before the
 /// handler was called. Strings and bytes of the message are slices that keep the whole frame alive: copy what is kept.
@@ -39,6 +39,16 @@ pub fn reply<M: Encodable>(message: &M, version: i16) -> Outcome {
 /// A protocol string with a copy of `text`.
 pub fn text(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
+}
+
+/// An id as the generated messages have it.
+pub fn id_to_wire(id: Uuid) -> uuid::Uuid {
+    uuid::Uuid::from_bytes(id.to_bytes())
+}
+
+/// An id of a generated message.
+pub fn id_from_wire(id: uuid::Uuid) -> Uuid {
+    Uuid::from_bytes(id.into_bytes())
 }
 
 /// How a request names a topic: by name, or since its latest versions by id.
