@@ -1,206 +1,213 @@
 //! One partition's log as its appender holds it.
+//!
+//! A [`Log`] has one owner at a time, who holds it under the partition's lock; readers hold a [`LogView`]. What a method does
+//! lies in the file named after it: opening in `open`, appending and rolling in `append`, deleting in `retention`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::check::CheckedBatch;
-use super::tail_pool::TailPool;
+use super::active::ActiveSegment;
+use super::append::AppendError;
+use super::epochs::Epochs;
+use super::producers::Producers;
+use super::retention::WaitingFile;
+use super::segment::{FileKind, SegmentFiles, SegmentList};
+use super::snapshots;
+use super::tail::TailWriter;
 use super::view::LogView;
 use crate::config::TopicSettings;
-use crate::env::Env;
-use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId};
+use crate::env::{Env, File};
+use crate::types::{Offset, Timestamp, TopicId};
 
-/// How the last life of the log ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StartMode {
-    /// Stopped cleanly: nothing is scanned.
-    Clean,
-    /// Not stopped cleanly: everything from the recovery point on is scanned.
-    Unclean {
-        /// First offset not known to be synced.
-        recovery_point: Offset,
-    },
+/// One partition's log; the appender owns it.
+#[derive(Debug)]
+pub struct Log {
+    pub(super) env: Env,
+    pub(super) directory: Arc<Path>,
+    pub(super) topic_id: TopicId,
+    pub(super) settings: Arc<TopicSettings>,
+    pub(super) producer_id_expiration_ms: i64,
+    pub(super) segments: Arc<SegmentList>,
+    pub(super) active: ActiveSegment,
+    pub(super) tail: TailWriter,
+    pub(super) log_start: Offset,
+    pub(super) log_end: Offset,
+    pub(super) epochs: Arc<Epochs>,
+    /// As in `leader-epoch-checkpoint`.
+    pub(super) saved_epochs: Arc<Epochs>,
+    pub(super) producers: Producers,
+    pub(super) recovery_point: Offset,
+    pub(super) unsynced: Unsynced,
+    /// `partition.metadata` is on disk.
+    pub(super) has_metadata: bool,
+    /// The directory was created and its name may not be on disk yet.
+    pub(super) directory_is_new: bool,
+    /// A producer snapshot at this offset is on disk.
+    pub(super) snapshot_at: Option<Offset>,
+    /// Files that end with `.deleted` and wait for their removal.
+    pub(super) waiting: Vec<WaitingFile>,
+    /// Set when a write failed for good; nothing is appended any more.
+    pub(super) failure: Option<Failure>,
+    pub(super) view: Arc<LogView>,
 }
 
-/// What opening a log needs.
+/// What was written since the last sync.
+#[derive(Debug, Default)]
+pub(super) struct Unsynced {
+    /// The active `.log`.
+    pub(super) active: bool,
+    /// Everything else.
+    pub(super) files: Vec<Arc<dyn File>>,
+    /// Directories with new names.
+    pub(super) directories: Vec<PathBuf>,
+}
+
+/// Why nothing is appended any more.
 #[derive(Clone, Debug)]
-pub struct OpenLog {
-    /// Clock, random numbers, files.
-    pub env: Env,
-    /// Directory of the partition; created if missing.
-    pub directory: PathBuf,
-    /// Goes into `partition.metadata`.
-    pub topic_id: TopicId,
-    /// The settings in force.
-    pub settings: Arc<TopicSettings>,
-    /// Memory for the newest bytes; one pool for all logs of a broker.
-    pub tail_pool: Arc<TailPool>,
-    /// Producers idle for longer are forgotten.
-    pub producer_id_expiration_ms: i64,
-    /// How the last life ended.
-    pub start: StartMode,
-    /// From the log-start checkpoint.
-    pub log_start: Offset,
+pub(super) struct Failure {
+    kind: io::ErrorKind,
+    text: String,
 }
 
-/// Why a log could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The disk failed.
-    #[error("opening the log in {} failed: {source}", .directory.display())]
-    Io {
-        /// Where.
-        directory: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A file that must be valid is not.
-    #[error("{} is damaged: {reason}", .file.display())]
-    Damaged {
-        /// Which.
-        file: PathBuf,
-        /// In words.
-        reason: String,
-    },
-}
+impl Failure {
+    pub(super) fn of(error: &io::Error) -> Self {
+        Self { kind: error.kind(), text: error.to_string() }
+    }
 
-/// What an append did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Appended {
-    /// Offset of the first record; of the original ones for a duplicate.
-    pub base_offset: Offset,
-    /// Exclusive end of the batch: what an acks=all reply waits for.
-    pub end_offset: Offset,
-    /// −1 for CreateTime topics.
-    pub log_append_time: Timestamp,
-    /// First offset of the log now.
-    pub log_start: Offset,
-    /// The batch was there already (idempotent producer); nothing was written.
-    pub duplicate: bool,
-}
-
-/// Why a checked batch could not be appended. The log is as before.
-#[derive(Debug, thiserror::Error)]
-pub enum AppendError {
-    /// OUT_OF_ORDER_SEQUENCE_NUMBER.
-    #[error("{0}")]
-    OutOfOrderSequence(String),
-    /// INVALID_PRODUCER_EPOCH.
-    #[error("{0}")]
-    InvalidProducerEpoch(String),
-    /// INVALID_TXN_STATE.
-    #[error("{0}")]
-    InvalidTransactionState(String),
-    /// KAFKA_STORAGE_ERROR; retried once space is there again.
-    #[error("the disk is full")]
-    DiskFull,
-    /// KAFKA_STORAGE_ERROR, for good.
-    #[error("writing the log failed: {0}")]
-    Io(io::Error),
+    pub(super) fn to_error(&self) -> io::Error {
+        io::Error::new(self.kind, self.text.clone())
+    }
 }
 
 /// Files written since the last sync, and the end of the log at that moment.
 #[derive(Debug)]
 pub struct SyncWork {
     /// To be synced, in order; each is a file or (for new names) nothing but its directory.
-    pub files: Vec<Arc<dyn crate::env::File>>,
-    /// Directories with new names.
+    pub files: Vec<Arc<dyn File>>,
+    /// Directories with new names, to be synced after the files.
     pub directories: Vec<PathBuf>,
     /// Everything below it is durable once all of the above is synced.
     pub end: Offset,
 }
 
-/// One partition's log; the appender owns it.
-#[derive(Debug)]
-pub struct Log {
-    view: Arc<LogView>,
-}
-
 impl Log {
-    /// Opens the log in a directory, recovering it as `args.start` says. Blocks. A new log gets its directory here, its
-    /// first file at the first append.
-    pub fn open(_args: OpenLog) -> Result<Self, OpenError> {
-        unimplemented!("engine")
-    }
-
-    /// True if an append in `epoch` needs no preparation: [`Log::prepare`] would write nothing.
-    pub fn is_prepared(&self, _epoch: LeaderEpoch) -> bool {
-        unimplemented!("engine")
-    }
-
-    /// Writes and syncs what must be on disk before the first append of a log (`partition.metadata`) and of a leader epoch
-    /// (`leader-epoch-checkpoint`). Blocks on the disk; [`Log::append`] does it itself when nobody has before.
-    pub fn prepare(&mut self, _epoch: LeaderEpoch) -> Result<(), AppendError> {
-        unimplemented!("engine")
-    }
-
-    /// Appends one batch: producer state, roll, offsets, write to the page cache, index entries, new view. Does not sync.
-    pub fn append(
-        &mut self,
-        _batch: &CheckedBatch<'_>,
-        _epoch: LeaderEpoch,
-        _now: Timestamp,
-    ) -> Result<Appended, AppendError> {
-        unimplemented!("engine")
-    }
-
     /// The newest view.
     pub fn view(&self) -> &Arc<LogView> {
         &self.view
     }
 
-    /// Takes what must be synced to make everything up to the log end durable; `None` if all is.
+    /// Takes what must be synced to make everything up to the log end durable; `None` if nothing was written since the
+    /// last call. Does not block.
     pub fn take_sync_work(&mut self) -> Option<SyncWork> {
-        unimplemented!("engine")
+        let Unsynced { active, mut files, directories } = std::mem::take(&mut self.unsynced);
+        if active && let Ok(log) = self.active.log() {
+            files.push(Arc::clone(log));
+        }
+        if files.is_empty() && directories.is_empty() {
+            return None;
+        }
+        Some(SyncWork { files, directories, end: self.log_end })
     }
 
     /// Remembers that everything below `end` is durable (the recovery point).
-    pub fn synced(&mut self, _end: Offset) {
-        unimplemented!("engine")
+    pub fn synced(&mut self, end: Offset) {
+        self.recovery_point = self.recovery_point.max(end.min(self.log_end));
     }
 
     /// First offset not known to be durable.
     pub fn recovery_point(&self) -> Offset {
-        unimplemented!("engine")
+        self.recovery_point
     }
 
     /// Puts other settings in force.
-    pub fn set_settings(&mut self, _settings: Arc<TopicSettings>) {
-        unimplemented!("engine")
+    pub fn set_settings(&mut self, settings: Arc<TopicSettings>) {
+        self.settings = settings;
     }
 
-    /// DeleteRecords: raises the log start (no further than the log end). True if it moved.
-    pub fn raise_log_start(&mut self, _to: Offset) -> bool {
-        unimplemented!("engine")
+    /// DeleteRecords: raises the log start (no further than the log end). True if it moved. The segments below go at the next
+    /// [`Log::apply_retention`].
+    pub fn raise_log_start(&mut self, to: Offset) -> bool {
+        let to = to.min(self.log_end);
+        if to <= self.log_start {
+            return false;
+        }
+        self.log_start = to;
+        self.epochs = Arc::new(self.epochs.cut(to, Offset::new(i64::MAX)));
+        self.producers.forget_transactions_below(to);
+        self.publish();
+        true
     }
 
-    /// Deletes what retention allows (plan and execution; files are renamed to `.deleted`); the number of segments. Blocks.
-    pub fn apply_retention(
-        &mut self,
-        _now: Timestamp,
-        _high_watermark: Offset,
-    ) -> io::Result<usize> {
-        unimplemented!("engine")
-    }
-
-    /// Removes files renamed to `.deleted` at least `file.delete.delay.ms` ago; the time of the next one that waits. Blocks.
-    pub fn remove_deleted(&mut self, _now: Timestamp) -> io::Result<Option<Timestamp>> {
-        unimplemented!("engine")
+    /// Forgets idle producers.
+    pub fn expire_producers(&mut self, now: Timestamp) {
+        self.producers.expire(now, self.producer_id_expiration_ms);
     }
 
     /// Gives the memory of the tail back, for a log that nobody writes to; reads then come from files.
     pub fn shed_tail(&mut self) {
-        unimplemented!("engine")
+        self.tail.clear();
+        self.publish();
     }
 
-    /// Forgets idle producers.
-    pub fn expire_producers(&mut self, _now: Timestamp) {
-        unimplemented!("engine")
-    }
-
-    /// Closing index entry, producer snapshot at the end, everything synced. Blocks.
+    /// Closing index entry, producer snapshot at the end, everything synced. Blocks. Reads go on, and so may appends.
     pub fn close(&mut self) -> io::Result<()> {
-        unimplemented!("engine")
+        if let Some(failure) = &self.failure {
+            return Err(failure.to_error());
+        }
+        if self.active.is_dirty() {
+            let finished = self.active.finish()?;
+            self.unsynced.files.extend(finished);
+            self.unsynced.directories.push(self.directory.to_path_buf());
+        }
+        self.snapshot_producers()?;
+        if self.epochs != self.saved_epochs {
+            self.save_epochs()?;
+        }
+        if let Some(work) = self.take_sync_work() {
+            for file in &work.files {
+                file.sync()?;
+            }
+            for directory in &work.directories {
+                self.env.files.sync_dir(directory)?;
+            }
+        }
+        self.synced(self.log_end);
+        Ok(())
+    }
+
+    /// Writes the producer state at the end of the log beside it, unless it is there or the log is empty.
+    pub(super) fn snapshot_producers(&mut self) -> io::Result<()> {
+        let at = self.log_end;
+        if self.snapshot_at == Some(at) || at == Offset::ZERO {
+            return Ok(());
+        }
+        let files = SegmentFiles::new(Arc::clone(&self.env.files), Arc::clone(&self.directory), at);
+        let file = files.create(FileKind::Snapshot)?;
+        file.write_all_at(&snapshots::encode(&self.producers), 0)?;
+        self.unsynced.files.push(file);
+        self.unsynced.directories.push(self.directory.to_path_buf());
+        self.snapshot_at = Some(at);
+        Ok(())
+    }
+
+    /// Shows readers the state as it is now. One allocation; everything else in a view is shared.
+    pub(super) fn publish(&mut self) {
+        self.view = Arc::new(LogView {
+            log_start: self.log_start,
+            log_end: self.log_end,
+            first_unstable: self.producers.first_unstable(),
+            segments: Arc::clone(&self.segments),
+            active_end: self.active.position,
+            active_largest: self.active.largest,
+            tail: Arc::clone(self.tail.tail()),
+            epochs: Arc::clone(&self.epochs),
+        });
+    }
+
+    /// Nothing is appended any more: the disk lies about what it holds.
+    pub(super) fn fail(&mut self, error: io::Error) -> AppendError {
+        self.failure.get_or_insert(Failure::of(&error));
+        AppendError::Io(error)
     }
 }

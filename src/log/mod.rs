@@ -3,23 +3,48 @@
 //! A [`Log`] belongs to one appender at a time (`&mut self`); everyone else reads the [`LogView`] it publishes, which is
 //! immutable. Nothing here knows the network, tokio or other partitions.
 
+mod aborted;
+mod active;
+mod append;
 pub mod batch;
+mod batch_reader;
+mod batch_start;
 mod check;
+mod chunk;
 pub mod compress;
 mod cursor;
+mod cut;
+mod epochs;
 pub mod format;
+mod found;
+mod index;
 #[allow(clippy::module_inception)]
 mod log;
+mod marker;
+mod open;
+mod producers;
+mod read;
 pub mod record;
+mod recovery;
+mod retention;
 pub mod scan;
+mod segment;
 mod slice;
+mod snapshots;
+mod sweep;
+mod tail;
+mod tail_check;
 mod tail_pool;
 #[cfg(test)]
 pub(crate) mod test_bytes;
+mod time_search;
 mod view;
+mod words;
 
+pub use append::{AppendError, Appended};
 pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch};
-pub use log::{AppendError, Appended, Log, OpenError, OpenLog, StartMode, SyncWork};
+pub use log::{Log, SyncWork};
+pub use open::{OpenError, OpenLog, StartMode};
 pub use slice::{Part, Slice};
 pub use tail_pool::TailPool;
 pub use view::{

@@ -1,8 +1,15 @@
 //! What readers see: an immutable view, published after every change.
+//!
+//! Everything in it but a few numbers is shared with the views before and after. How a read finds its bytes lies in `read`,
+//! how a time is looked up in `time_search`.
 
 use std::io;
+use std::sync::Arc;
 
-use super::slice::Slice;
+use super::aborted;
+use super::epochs::Epochs;
+use super::segment::{LargestTimestamp, SegmentList};
+use super::tail::Tail;
 use crate::types::{LeaderEpoch, Offset, ProducerId, Timestamp};
 
 /// How far a consumer may read.
@@ -79,50 +86,38 @@ pub struct LogView {
     pub log_end: Offset,
     /// First offset of the oldest open transaction, if any.
     pub first_unstable: Option<Offset>,
+    pub(super) segments: Arc<SegmentList>,
+    /// Where the active segment ends.
+    pub(super) active_end: u64,
+    pub(super) active_largest: LargestTimestamp,
+    pub(super) tail: Arc<Tail>,
+    pub(super) epochs: Arc<Epochs>,
 }
 
 impl LogView {
-    /// Reads from memory alone: `Ok(None)` if files must be asked. Never blocks.
-    pub fn read_tail(&self, _from: Offset, _limit: ReadLimit) -> Result<Option<Slice>, ReadError> {
-        unimplemented!("engine")
+    /// Aborted transactions that overlap `from..to`. Blocks on the disk only where a segment that matters has any.
+    pub fn aborted_between(&self, from: Offset, to: Offset) -> io::Result<Vec<AbortedTransaction>> {
+        aborted::between(&self.segments, from, to)
     }
 
-    /// Reads through index and files. Blocks; also warms the page cache for what it returns.
-    pub fn read_files(&self, _from: Offset, _limit: ReadLimit) -> Result<Slice, ReadError> {
-        unimplemented!("engine")
-    }
-
-    /// Bytes from `from` to `end`, counting no further than `enough`; without I/O, so an estimate for older segments.
-    pub fn bytes_between(&self, _from: Offset, _end: Offset, _enough: usize) -> usize {
-        unimplemented!("engine")
-    }
-
-    /// Searches by time. Blocks.
-    pub fn offset_at(&self, _query: TimeQuery, _end: Offset) -> io::Result<Option<OffsetAtTime>> {
-        unimplemented!("engine")
-    }
-
-    /// Aborted transactions that overlap `from..to`. Blocks.
-    pub fn aborted_between(
-        &self,
-        _from: Offset,
-        _to: Offset,
-    ) -> io::Result<Vec<AbortedTransaction>> {
-        unimplemented!("engine")
-    }
-
-    /// End of the largest known epoch at or below `epoch` (OffsetForLeaderEpoch): (that epoch, its end).
-    pub fn end_of_epoch(&self, _epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
-        unimplemented!("engine")
+    /// End of the largest known epoch at or below `epoch` (OffsetForLeaderEpoch): (that epoch, its end). `None` for an epoch
+    /// newer than all that wrote something: the current one, if it has not, ends at the log end.
+    pub fn end_of_epoch(&self, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
+        self.epochs.end_of(epoch, self.log_end)
     }
 
     /// The epoch that `offset` was written in.
-    pub fn epoch_at(&self, _offset: Offset) -> Option<LeaderEpoch> {
-        unimplemented!("engine")
+    pub fn epoch_at(&self, offset: Offset) -> Option<LeaderEpoch> {
+        self.epochs.at(offset)
     }
 
     /// Bytes on disk, all segments.
     pub fn size_bytes(&self) -> u64 {
-        unimplemented!("engine")
+        self.segments.sealed_bytes + self.active_end
+    }
+
+    /// Bytes of segment number `number`.
+    pub(super) fn len_of(&self, number: usize) -> u64 {
+        self.segments.sealed.get(number).map_or(self.active_end, |segment| segment.sealed_len)
     }
 }

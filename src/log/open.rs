@@ -1,0 +1,208 @@
+//! Opening a log: what the directory holds, what must be recovered, and the state that comes out of it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::active::{ActiveSegment, ActiveState};
+use super::append::{LEADER_EPOCHS, PARTITION_METADATA};
+use super::epochs::Epochs;
+use super::format::{leader_epochs, partition_metadata};
+use super::index::{EntryCounts, SegmentIndex};
+use super::log::{Log, Unsynced};
+use super::recovery::{Loaded, Recovery};
+use super::segment::{Segment, SegmentFiles, SegmentList};
+use super::sweep;
+use super::tail::TailWriter;
+use super::tail_pool::TailPool;
+use super::view::LogView;
+use crate::config::TopicSettings;
+use crate::env::{Env, FileSystem};
+use crate::types::{Offset, TopicId};
+
+/// How the last life of the log ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartMode {
+    /// Stopped cleanly: nothing is scanned.
+    Clean,
+    /// Not stopped cleanly: everything from the recovery point on is scanned.
+    Unclean {
+        /// First offset not known to be synced.
+        recovery_point: Offset,
+    },
+}
+
+/// What opening a log needs.
+#[derive(Clone, Debug)]
+pub struct OpenLog {
+    /// Clock, random numbers, files.
+    pub env: Env,
+    /// Directory of the partition; created if missing.
+    pub directory: PathBuf,
+    /// Goes into `partition.metadata`.
+    pub topic_id: TopicId,
+    /// The settings in force.
+    pub settings: Arc<TopicSettings>,
+    /// Memory for the newest bytes; one pool for all logs of a broker.
+    pub tail_pool: Arc<TailPool>,
+    /// Producers idle for longer are forgotten.
+    pub producer_id_expiration_ms: i64,
+    /// How the last life ended.
+    pub start: StartMode,
+    /// From the log-start checkpoint.
+    pub log_start: Offset,
+}
+
+/// Why a log could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The disk failed.
+    #[error("opening the log in {} failed: {source}", .directory.display())]
+    Io {
+        /// Where.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file that must be valid is not.
+    #[error("{} is damaged: {reason}", .file.display())]
+    Damaged {
+        /// Which.
+        file: PathBuf,
+        /// In words.
+        reason: String,
+    },
+}
+
+impl Log {
+    /// Opens the log in a directory, recovering it as `args.start` says. Blocks. A new log gets its directory here, its
+    /// first file at the first append.
+    pub fn open(args: OpenLog) -> Result<Self, OpenError> {
+        let directory: Arc<Path> = args.directory.clone().into();
+        let failed = |source| OpenError::Io { directory: args.directory.clone(), source };
+        let files = args.env.files.as_ref();
+        let (names, directory_is_new) = list_or_create(files, &directory).map_err(failed)?;
+        let names = sweep::finish_replacements(files, &directory, names).map_err(failed)?;
+        let has_metadata = read_metadata(&args)?;
+        let saved_epochs = Arc::new(read_epochs(files, &directory)?);
+
+        let mut recovery = Recovery::new(&args, Arc::clone(&directory), names, &saved_epochs);
+        let loaded = recovery.run().map_err(failed)?;
+        let log_end = loaded.log_end;
+        let unsynced = recovery.take_unsynced();
+        let epochs = Arc::new(recovery.into_epochs().cut(loaded.log_start, log_end));
+        let recovery_point = match args.start {
+            StartMode::Clean => log_end,
+            StartMode::Unclean { recovery_point } => recovery_point.min(log_end),
+        };
+        let rewrite_epochs = epochs != saved_epochs && recovery_point < log_end;
+        let mut log = Self::from_loaded(args, directory, loaded, epochs, unsynced);
+        log.has_metadata = has_metadata;
+        log.directory_is_new = directory_is_new;
+        log.recovery_point = recovery_point;
+        log.saved_epochs = saved_epochs;
+        if rewrite_epochs {
+            // Found above the recovery point, which moves on: the next recovery may not look at those batches again.
+            let directory = log.directory.to_path_buf();
+            log.save_epochs().map_err(|source| OpenError::Io { directory, source })?;
+        }
+        log.publish();
+        Ok(log)
+    }
+
+    fn from_loaded(
+        args: OpenLog,
+        directory: Arc<Path>,
+        loaded: Loaded,
+        epochs: Arc<Epochs>,
+        unsynced: Unsynced,
+    ) -> Self {
+        let active = Arc::clone(&loaded.active.segment);
+        let segments = Arc::new(SegmentList::new(loaded.sealed, active));
+        let tail = TailWriter::new(args.tail_pool);
+        Self {
+            view: Arc::new(LogView {
+                log_start: loaded.log_start,
+                log_end: loaded.log_end,
+                first_unstable: None,
+                segments: Arc::clone(&segments),
+                active_end: loaded.active.position,
+                active_largest: loaded.active.largest,
+                tail: Arc::clone(tail.tail()),
+                epochs: Arc::clone(&epochs),
+            }),
+            env: args.env,
+            directory,
+            topic_id: args.topic_id,
+            settings: args.settings,
+            producer_id_expiration_ms: args.producer_id_expiration_ms,
+            segments,
+            active: loaded.active,
+            tail,
+            log_start: loaded.log_start,
+            log_end: loaded.log_end,
+            saved_epochs: Arc::clone(&epochs),
+            epochs,
+            producers: loaded.producers,
+            recovery_point: loaded.log_end,
+            unsynced,
+            has_metadata: false,
+            directory_is_new: false,
+            snapshot_at: loaded.snapshot_at,
+            waiting: Vec::new(),
+            failure: None,
+        }
+    }
+}
+
+/// An active segment at `base` without files.
+pub(super) fn unborn_segment(args: &OpenLog, directory: &Arc<Path>, base: Offset) -> ActiveSegment {
+    let files = SegmentFiles::new(Arc::clone(&args.env.files), Arc::clone(directory), base);
+    let index = SegmentIndex::new(base, EntryCounts::default());
+    let segment = Arc::new(Segment::new(base, Arc::new(files), Arc::new(index), 0));
+    let state = ActiveState::empty(base, args.env.clock.wall());
+    ActiveSegment::new(segment, state, &args.settings, args.env.random.next_u64())
+}
+
+/// The names in the directory, and whether it had to be created.
+fn list_or_create(
+    files: &dyn FileSystem,
+    directory: &Path,
+) -> io::Result<(BTreeSet<String>, bool)> {
+    match files.list(directory) {
+        Ok(entries) => Ok((entries.into_iter().map(|entry| entry.name).collect(), false)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            files.create_dir_all(directory)?;
+            Ok((BTreeSet::new(), true))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Is there a `partition.metadata`? It must name this topic; an unreadable one is written again.
+fn read_metadata(args: &OpenLog) -> Result<bool, OpenError> {
+    let file = args.directory.join(PARTITION_METADATA);
+    let io = |source| OpenError::Io { directory: args.directory.clone(), source };
+    let Some(bytes) = args.env.files.read(&file).map_err(io)? else { return Ok(false) };
+    match partition_metadata::decode(&bytes) {
+        Ok(id) if id == args.topic_id => Ok(true),
+        Ok(id) => {
+            let reason = format!("it belongs to topic {id}, not to {}", args.topic_id);
+            Err(OpenError::Damaged { file, reason })
+        }
+        Err(damage) => {
+            tracing::warn!(file = %file.display(), %damage, "partition metadata is damaged and will be written again");
+            Ok(false)
+        }
+    }
+}
+
+fn read_epochs(files: &dyn FileSystem, directory: &Path) -> Result<Epochs, OpenError> {
+    let file = directory.join(LEADER_EPOCHS);
+    let io = |source| OpenError::Io { directory: directory.to_owned(), source };
+    let Some(bytes) = files.read(&file).map_err(io)? else { return Ok(Epochs::default()) };
+    leader_epochs::decode(&bytes)
+        .map(Epochs::new)
+        .map_err(|damage| OpenError::Damaged { file, reason: damage.to_string() })
+}

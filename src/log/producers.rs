@@ -1,0 +1,257 @@
+//! What a partition remembers of idempotent and transactional producers (Kafka's `ProducerStateManager`).
+//!
+//! Owned by the log's appender. Every change is made by [`Producers::apply`], in live traffic as in recovery; the checks of
+//! a client's batch come before it, in [`Producers::check`], and change nothing.
+
+use std::collections::{BTreeMap, HashMap};
+
+use smallvec::SmallVec;
+
+use super::append::AppendError;
+use super::batch::BatchHeader;
+use super::format::aborted_index::AbortedEntry;
+use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
+
+/// How many batches back a resent one is still recognised.
+const RECENT_BATCHES_MAX: usize = 5;
+/// Kafka's −1: no sequence known.
+const NO_SEQUENCE: i32 = -1;
+
+/// One batch as far as it takes to recognise it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecentBatch {
+    pub(super) last_sequence: i32,
+    pub(super) last_offset: Offset,
+    pub(super) offset_delta: i32,
+    pub(super) timestamp: Timestamp,
+}
+
+impl RecentBatch {
+    fn first_sequence(&self) -> i32 {
+        // Sequences live in 0..=2³¹−1 and wrap there.
+        self.last_sequence.wrapping_sub(self.offset_delta) & i32::MAX
+    }
+
+    /// Offset of its first record.
+    pub(super) fn base_offset(&self) -> Offset {
+        self.last_offset.plus(-i64::from(self.offset_delta))
+    }
+}
+
+/// The state of one producer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Producer {
+    pub(super) epoch: ProducerEpoch,
+    /// −1 before the first marker.
+    pub(super) coordinator_epoch: i32,
+    pub(super) last_timestamp: Timestamp,
+    /// First offset of its open transaction.
+    pub(super) transaction_start: Option<Offset>,
+    /// Oldest first; empty if only markers were seen in this epoch.
+    pub(super) recent: SmallVec<[RecentBatch; RECENT_BATCHES_MAX]>,
+}
+
+/// What a batch from a client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// To be appended.
+    New,
+    /// Here already.
+    Duplicate(RecentBatch),
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Commit,
+    Abort,
+}
+
+/// A transaction marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marker {
+    pub(super) outcome: Outcome,
+    pub(super) coordinator_epoch: i32,
+}
+
+/// All producers of a partition.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Producers {
+    by_id: HashMap<ProducerId, Producer>,
+    /// Open transactions by first offset.
+    open: BTreeMap<Offset, ProducerId>,
+}
+
+impl Producers {
+    /// Puts a producer from a snapshot in.
+    pub(super) fn restore(&mut self, id: ProducerId, producer: Producer) {
+        if let Some(start) = producer.transaction_start {
+            self.open.insert(start, id);
+        }
+        self.by_id.insert(id, producer);
+    }
+
+    /// All of them, in the order of their ids.
+    pub(super) fn sorted(&self) -> Vec<(ProducerId, &Producer)> {
+        let mut all: Vec<_> = self.by_id.iter().map(|(id, producer)| (*id, producer)).collect();
+        all.sort_by_key(|(id, _)| *id);
+        all
+    }
+
+    /// First offset of the oldest open transaction.
+    pub(super) fn first_unstable(&self) -> Option<Offset> {
+        self.open.keys().next().copied()
+    }
+
+    /// May a client append this batch at `at`? Changes nothing.
+    pub(super) fn check(&self, header: &BatchHeader, at: Offset) -> Result<Verdict, AppendError> {
+        let Some(known) = self.by_id.get(&header.producer_id) else { return Ok(Verdict::New) };
+        if let Some(duplicate) = known.find_duplicate(header) {
+            return Ok(Verdict::Duplicate(duplicate));
+        }
+        known.check_epoch(header, at)?;
+        known.check_sequence(header, at)?;
+        if known.transaction_start.is_some() && !header.is_transactional() {
+            return Err(AppendError::InvalidTransactionState(format!(
+                "Expected transactional write from producer {} at offset {at}",
+                header.producer_id
+            )));
+        }
+        Ok(Verdict::New)
+    }
+
+    /// Takes in a batch that is in the log; its offsets are final. `marker` is what a control batch of a transaction says.
+    /// What it returns belongs into the transaction index.
+    pub(super) fn apply(
+        &mut self,
+        header: &BatchHeader,
+        marker: Option<Marker>,
+    ) -> Option<AbortedEntry> {
+        if !header.has_producer_id() {
+            return None;
+        }
+        if header.is_control() {
+            return marker.and_then(|marker| self.apply_marker(header, marker));
+        }
+        let producer = self.by_id.entry(header.producer_id).or_insert_with(Producer::unknown);
+        producer.add_batch(header);
+        if header.is_transactional() && producer.transaction_start.is_none() {
+            producer.transaction_start = Some(header.base_offset);
+            self.open.insert(header.base_offset, header.producer_id);
+        }
+        None
+    }
+
+    fn apply_marker(&mut self, header: &BatchHeader, marker: Marker) -> Option<AbortedEntry> {
+        let producer = self.by_id.entry(header.producer_id).or_insert_with(Producer::unknown);
+        producer.enter_epoch(header.producer_epoch);
+        producer.coordinator_epoch = marker.coordinator_epoch;
+        producer.last_timestamp = header.max_timestamp;
+        let first_offset = producer.transaction_start.take()?;
+        self.open.remove(&first_offset);
+        let last_offset = header.last_offset();
+        (marker.outcome == Outcome::Abort).then(|| AbortedEntry {
+            producer_id: header.producer_id,
+            first_offset,
+            last_offset,
+            last_stable_offset: self.first_unstable().unwrap_or(last_offset.plus(1)),
+        })
+    }
+
+    /// Forgets producers that have been idle for `expiration_ms` and have no transaction open.
+    pub(super) fn expire(&mut self, now: Timestamp, expiration_ms: i64) {
+        self.by_id.retain(|_, producer| !producer.is_expired(now, expiration_ms));
+    }
+
+    /// Forgets transactions that began below the start of the log.
+    pub(super) fn forget_transactions_below(&mut self, log_start: Offset) {
+        let kept = self.open.split_off(&log_start);
+        for id in std::mem::replace(&mut self.open, kept).into_values() {
+            if let Some(producer) = self.by_id.get_mut(&id) {
+                producer.transaction_start = None;
+            }
+        }
+    }
+}
+
+impl Producer {
+    fn unknown() -> Self {
+        Self {
+            epoch: ProducerEpoch::NONE,
+            coordinator_epoch: -1,
+            last_timestamp: Timestamp::NONE,
+            transaction_start: None,
+            recent: SmallVec::new(),
+        }
+    }
+
+    pub(super) fn is_expired(&self, now: Timestamp, expiration_ms: i64) -> bool {
+        let idle_ms = now.get().saturating_sub(self.last_timestamp.get());
+        self.transaction_start.is_none() && idle_ms >= expiration_ms
+    }
+
+    fn find_duplicate(&self, header: &BatchHeader) -> Option<RecentBatch> {
+        if header.producer_epoch != self.epoch {
+            return None;
+        }
+        let (first, last) = (header.base_sequence, header.last_sequence());
+        let same =
+            |batch: &&RecentBatch| batch.last_sequence == last && batch.first_sequence() == first;
+        self.recent.iter().find(same).copied()
+    }
+
+    fn check_epoch(&self, header: &BatchHeader, at: Offset) -> Result<(), AppendError> {
+        if header.producer_epoch >= self.epoch {
+            return Ok(());
+        }
+        Err(AppendError::InvalidProducerEpoch(format!(
+            "Epoch of producer {} at offset {at} is {}, which is smaller than the last seen epoch {}",
+            header.producer_id, header.producer_epoch, self.epoch
+        )))
+    }
+
+    fn check_sequence(&self, header: &BatchHeader, at: Offset) -> Result<(), AppendError> {
+        let Some(last) = self.recent.last().map(|batch| batch.last_sequence) else { return Ok(()) };
+        let first = header.base_sequence;
+        if header.producer_epoch != self.epoch {
+            if first == 0 {
+                return Ok(());
+            }
+            return Err(AppendError::OutOfOrderSequence(format!(
+                "Invalid sequence number for new epoch of producer {} at offset {at}: {} (request epoch), {first} \
+                 (seq. number), {} (current producer epoch)",
+                header.producer_id, header.producer_epoch, self.epoch
+            )));
+        }
+        if last == NO_SEQUENCE || first == last.wrapping_add(1) & i32::MAX {
+            return Ok(());
+        }
+        Err(AppendError::OutOfOrderSequence(format!(
+            "Out of order sequence number for producer {} at offset {at}: {first} (incoming seq. number), {last} \
+             (current end sequence number)",
+            header.producer_id
+        )))
+    }
+
+    /// The batches of an older epoch say nothing about the sequences of this one.
+    fn enter_epoch(&mut self, epoch: ProducerEpoch) {
+        if self.epoch != epoch {
+            self.epoch = epoch;
+            self.recent.clear();
+        }
+    }
+
+    fn add_batch(&mut self, header: &BatchHeader) {
+        self.enter_epoch(header.producer_epoch);
+        if self.recent.len() == RECENT_BATCHES_MAX {
+            self.recent.remove(0);
+        }
+        self.recent.push(RecentBatch {
+            last_sequence: header.last_sequence(),
+            last_offset: header.last_offset(),
+            offset_delta: header.last_offset_delta,
+            timestamp: header.max_timestamp,
+        });
+        self.last_timestamp = header.max_timestamp;
+    }
+}

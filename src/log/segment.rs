@@ -1,0 +1,293 @@
+//! One segment of a log: its files and how to find a batch in them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+
+use super::batch_start::{BatchStart, StartScan};
+use super::index::{EntryCounts, SegmentIndex};
+use crate::env::{File, FileSystem, OpenMode};
+use crate::types::{Offset, Timestamp};
+
+/// The kinds of files that make up a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileKind {
+    /// The batches.
+    Log,
+    /// Offset to position.
+    OffsetIndex,
+    /// Time to offset.
+    TimeIndex,
+    /// Aborted transactions.
+    TransactionIndex,
+    /// Producer state up to the base offset.
+    Snapshot,
+}
+
+impl FileKind {
+    /// What the file's name ends with.
+    pub(super) fn extension(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::OffsetIndex => "index",
+            Self::TimeIndex => "timeindex",
+            Self::TransactionIndex => "txnindex",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// Name of a segment file: twenty digits and the kind.
+pub(super) fn file_name(base: Offset, kind: FileKind) -> String {
+    format!("{:020}.{}", base.get(), kind.extension())
+}
+
+/// The files of one segment, opened when they are first needed.
+#[derive(Debug)]
+pub(super) struct SegmentFiles {
+    files: Arc<dyn FileSystem>,
+    directory: Arc<Path>,
+    base: Offset,
+    opened: Mutex<Opened>,
+}
+
+#[derive(Debug, Default)]
+struct Opened {
+    /// Set once the files carry the suffix `.deleted`.
+    deleted: bool,
+    log: Option<Arc<dyn File>>,
+    offset_index: Option<Arc<dyn File>>,
+    time_index: Option<Arc<dyn File>>,
+}
+
+impl SegmentFiles {
+    pub(super) fn new(files: Arc<dyn FileSystem>, directory: Arc<Path>, base: Offset) -> Self {
+        Self { files, directory, base, opened: Mutex::default() }
+    }
+
+    /// Where a file of the segment lies while it is not deleted.
+    pub(super) fn path(&self, kind: FileKind) -> PathBuf {
+        self.directory.join(file_name(self.base, kind))
+    }
+
+    /// The open file; handles stay valid when the file is renamed or removed. Opens it if it is not: blocks then.
+    pub(super) fn open(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
+        let mut opened = self.opened.lock();
+        let mut path = self.path(kind);
+        if opened.deleted {
+            path.as_mut_os_string().push(DELETED_SUFFIX);
+        }
+        let Some(slot) = opened.slot(kind) else {
+            return self.files.open(&path, OpenMode::ReadOnly);
+        };
+        if slot.is_none() {
+            *slot = Some(self.files.open(&path, OpenMode::Existing)?);
+        }
+        Ok(Arc::clone(slot.as_ref().expect("just opened")))
+    }
+
+    /// Creates a file of the segment, or empties it.
+    pub(super) fn create(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
+        let file = self.files.open(&self.path(kind), OpenMode::CreateOrTruncate)?;
+        if let Some(slot) = self.opened.lock().slot(kind) {
+            *slot = Some(Arc::clone(&file));
+        }
+        Ok(file)
+    }
+
+    /// Lets go of the open files; readers that hold one keep it.
+    pub(super) fn close(&self) {
+        let mut opened = self.opened.lock();
+        *opened = Opened { deleted: opened.deleted, ..Opened::default() };
+    }
+
+    /// Renames all files that exist to `.deleted`; the new names, which are to be removed later.
+    pub(super) fn rename_to_deleted(&self) -> io::Result<Vec<PathBuf>> {
+        const KINDS: [FileKind; 5] = [
+            FileKind::Log,
+            FileKind::OffsetIndex,
+            FileKind::TimeIndex,
+            FileKind::TransactionIndex,
+            FileKind::Snapshot,
+        ];
+        let mut renamed = Vec::new();
+        // Held over the renames, so that a reader opens a file by the name that it has.
+        let mut opened = self.opened.lock();
+        for kind in KINDS {
+            let from = self.path(kind);
+            let mut to = from.clone();
+            to.as_mut_os_string().push(DELETED_SUFFIX);
+            match self.files.rename(&from, &to) {
+                Ok(()) => renamed.push(to),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(e),
+            }
+        }
+        opened.deleted = true;
+        Ok(renamed)
+    }
+}
+
+/// What files that wait for their removal end with.
+pub(super) const DELETED_SUFFIX: &str = ".deleted";
+
+impl Opened {
+    fn slot(&mut self, kind: FileKind) -> Option<&mut Option<Arc<dyn File>>> {
+        match kind {
+            FileKind::Log => Some(&mut self.log),
+            FileKind::OffsetIndex => Some(&mut self.offset_index),
+            FileKind::TimeIndex => Some(&mut self.time_index),
+            FileKind::TransactionIndex | FileKind::Snapshot => None,
+        }
+    }
+}
+
+/// A segment as readers see it. Immutable but for what the appender adds to the index of the active one.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// At or below its first offset.
+    pub(super) base: Offset,
+    /// Bytes of the `.log` if it is sealed; the view says where the active one ends.
+    pub(super) sealed_len: u64,
+    pub(super) files: SegmentFilesRef,
+    pub(super) index: Arc<SegmentIndex>,
+    /// Of a sealed segment, once somebody asked.
+    largest: OnceLock<LargestTimestamp>,
+    has_aborted: AtomicBool,
+}
+
+/// Shared between the active segment and what becomes of it when it is sealed.
+pub(super) type SegmentFilesRef = Arc<SegmentFiles>;
+
+/// Largest timestamp in a segment and the last offset of the batch that first reached it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LargestTimestamp {
+    /// −1 if no record has one.
+    pub(super) timestamp: Timestamp,
+    pub(super) offset: Offset,
+}
+
+impl LargestTimestamp {
+    /// Of no records at all.
+    pub(super) const fn none(base: Offset) -> Self {
+        Self { timestamp: Timestamp::NONE, offset: base }
+    }
+}
+
+impl Segment {
+    pub(super) fn new(
+        base: Offset,
+        files: SegmentFilesRef,
+        index: Arc<SegmentIndex>,
+        sealed_len: u64,
+    ) -> Self {
+        Self {
+            base,
+            sealed_len,
+            files,
+            index,
+            largest: OnceLock::new(),
+            has_aborted: AtomicBool::new(false),
+        }
+    }
+
+    /// A sealed segment whose largest timestamp is known.
+    pub(super) fn sealed(
+        base: Offset,
+        files: SegmentFilesRef,
+        index: Arc<SegmentIndex>,
+        sealed_len: u64,
+        largest: LargestTimestamp,
+    ) -> Self {
+        Self { largest: OnceLock::from(largest), ..Self::new(base, files, index, sealed_len) }
+    }
+
+    /// The same files with an index that is yet to be built, and nothing known of aborted transactions.
+    pub(super) fn without_index(&self) -> Self {
+        let index = Arc::new(SegmentIndex::new(self.base, EntryCounts::default()));
+        Self::new(self.base, Arc::clone(&self.files), index, self.sealed_len)
+    }
+
+    /// True if the segment has a transaction index.
+    pub(super) fn has_aborted(&self) -> bool {
+        self.has_aborted.load(Ordering::Relaxed)
+    }
+
+    /// There is a transaction index from now on.
+    pub(super) fn set_has_aborted(&self) {
+        self.has_aborted.store(true, Ordering::Relaxed);
+    }
+
+    /// The starts of all batches up to `end`. Blocks.
+    pub(super) fn scan_from_start(&self, end: u64) -> io::Result<StartScan> {
+        Ok(StartScan::new(self.files.open(FileKind::Log)?, 0, end))
+    }
+
+    /// The first batch below `end` whose last offset is at or above `offset`. Blocks.
+    pub(super) fn find(&self, offset: Offset, end: u64) -> io::Result<Option<BatchStart>> {
+        let mut scan = self.scan_from(offset, end)?;
+        while let Some(start) = scan.next()? {
+            if start.last_offset >= offset {
+                return Ok(Some(start));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The starts of batches up to `end`, from the last index entry at or below `offset` on. Blocks.
+    pub(super) fn scan_from(&self, offset: Offset, end: u64) -> io::Result<StartScan> {
+        let open_index = || self.files.open(FileKind::OffsetIndex);
+        let floor = self.index.offset_floor(offset, open_index)?;
+        let position = floor.map_or(0, |entry| u64::from(entry.position));
+        Ok(StartScan::new(self.files.open(FileKind::Log)?, position, end))
+    }
+
+    /// Largest timestamp of a sealed segment, from its closing time index entry. Blocks the first time.
+    pub(super) fn largest_timestamp(&self) -> io::Result<LargestTimestamp> {
+        if let Some(known) = self.largest.get() {
+            return Ok(*known);
+        }
+        let last = self.index.last_time(|| self.files.open(FileKind::TimeIndex))?;
+        let largest = last.map_or(LargestTimestamp::none(self.base), |entry| LargestTimestamp {
+            timestamp: entry.timestamp,
+            offset: entry.offset,
+        });
+        Ok(*self.largest.get_or_init(|| largest))
+    }
+}
+
+/// The segments of a log in order: sealed ones, then the one that is appended to.
+#[derive(Debug)]
+pub(super) struct SegmentList {
+    pub(super) sealed: Vec<Arc<Segment>>,
+    pub(super) active: Arc<Segment>,
+    /// Bytes of all sealed segments.
+    pub(super) sealed_bytes: u64,
+}
+
+impl SegmentList {
+    pub(super) fn new(sealed: Vec<Arc<Segment>>, active: Arc<Segment>) -> Self {
+        let sealed_bytes = sealed.iter().map(|segment| segment.sealed_len).sum();
+        Self { sealed, active, sealed_bytes }
+    }
+
+    /// Number of the segment with the largest base at or below `offset`; the active one has the number `sealed.len()`.
+    pub(super) fn number_of(&self, offset: Offset) -> usize {
+        if offset >= self.active.base {
+            return self.sealed.len();
+        }
+        self.sealed.partition_point(|segment| segment.base <= offset).saturating_sub(1)
+    }
+
+    /// Segment number `number`.
+    pub(super) fn get(&self, number: usize) -> Option<&Arc<Segment>> {
+        match number.cmp(&self.sealed.len()) {
+            std::cmp::Ordering::Less => self.sealed.get(number),
+            std::cmp::Ordering::Equal => Some(&self.active),
+            std::cmp::Ordering::Greater => None,
+        }
+    }
+}

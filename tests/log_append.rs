@@ -1,0 +1,171 @@
+//! Appending to a log, reading it back, closing and opening it again.
+#![allow(missing_docs)]
+
+mod support;
+
+use highwater::config::TopicSettings;
+use highwater::log::{AppendError, LogView, ReadError, StartMode};
+use highwater::types::{LeaderEpoch, Offset};
+use support::batches::{Sender, batch, checked, one};
+use support::logs::{NOW, bytes_of, env, limit, next_offset, open, open_args, read_all};
+use tempfile::TempDir;
+
+const EPOCH: LeaderEpoch = LeaderEpoch::new(3);
+
+fn small_segments() -> TopicSettings {
+    TopicSettings { segment_bytes: 4_000, index_interval_bytes: 300, ..TopicSettings::default() }
+}
+
+fn read_tail(view: &LogView, from: i64) -> Vec<u8> {
+    let slice = view.read_tail(Offset::new(from), limit(view.log_end, 1 << 20));
+    bytes_of(&slice.expect("in range").expect("in the tail"))
+}
+
+#[test]
+fn what_is_appended_is_read_from_memory_and_from_the_file() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let mut log = open(&args);
+    for round in 0..50 {
+        let bytes = one(100 + round, NOW.get() + round as i64);
+        let appended = log.append(&checked(&bytes), EPOCH, NOW).unwrap();
+        assert_eq!(appended.base_offset, Offset::new(round as i64));
+        assert_eq!(appended.end_offset, Offset::new(round as i64 + 1));
+    }
+    let view = log.view();
+    for from in 0..50 {
+        let tail = read_tail(view, from);
+        let first = highwater::log::scan::scan(&tail).next().unwrap().1;
+        assert_eq!(first.header().unwrap().base_offset, Offset::new(from));
+        assert_eq!(first.leader_epoch(), EPOCH);
+        assert_eq!(tail, read_all(view, Offset::new(from)));
+        assert_eq!(view.bytes_between(Offset::new(from), view.log_end, usize::MAX), tail.len());
+    }
+    assert_eq!(view.size_bytes(), read_tail(view, 0).len() as u64);
+}
+
+#[test]
+fn a_read_stops_before_the_batch_that_holds_the_limit() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let mut log = open(&args);
+    for _ in 0..10 {
+        log.append(&checked(&batch(&[(b"a", 1), (b"b", 2)], None)), EPOCH, NOW).unwrap();
+    }
+    let view = log.view();
+    for end in [2, 3, 8, 20] {
+        let end = Offset::new(end);
+        let tail = view.read_tail(Offset::ZERO, limit(end, 1 << 20)).unwrap().unwrap();
+        let file = view.read_files(Offset::ZERO, limit(end, 1 << 20)).unwrap();
+        assert_eq!(bytes_of(&tail), bytes_of(&file));
+        assert_eq!(next_offset(&bytes_of(&tail)), Offset::new(end.get() / 2 * 2));
+    }
+    let empty = view.read_tail(view.log_end, limit(view.log_end, 1 << 20)).unwrap().unwrap();
+    assert_eq!(empty.len, 0);
+    let beyond = view.read_tail(view.log_end.plus(1), limit(view.log_end, 1 << 20));
+    assert!(matches!(beyond, Err(ReadError::OutOfRange { .. })));
+}
+
+#[test]
+fn only_the_first_batch_may_exceed_the_byte_limit_and_only_if_asked() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let mut log = open(&args);
+    let large = one(1_000, 1);
+    log.append(&checked(&large), EPOCH, NOW).unwrap();
+    log.append(&checked(&large), EPOCH, NOW).unwrap();
+    let view = log.view();
+    for first_batch_whole in [true, false] {
+        let limit =
+            highwater::log::ReadLimit { end: view.log_end, bytes_max: 500, first_batch_whole };
+        let expected = if first_batch_whole { large.len() } else { 0 };
+        assert_eq!(view.read_tail(Offset::ZERO, limit).unwrap().unwrap().len, expected);
+        assert_eq!(view.read_files(Offset::ZERO, limit).unwrap().len, expected);
+    }
+    let cut = limit(view.log_end, large.len() + 10);
+    assert_eq!(view.read_files(Offset::ZERO, cut).unwrap().len, large.len() + 10);
+}
+
+#[test]
+fn a_log_that_was_closed_opens_where_it_ended() {
+    let directory = TempDir::new().unwrap();
+    let mut args = open_args(&env(), &directory.path().join("t-0"), small_segments());
+    let mut log = open(&args);
+    for round in 0..100 {
+        log.append(&checked(&one(200, NOW.get() + round)), EPOCH, NOW).unwrap();
+    }
+    let before = read_all(log.view(), Offset::ZERO);
+    log.close().unwrap();
+    drop(log);
+    for start in [StartMode::Clean, StartMode::Unclean { recovery_point: Offset::ZERO }] {
+        args.start = start;
+        let mut log = open(&args);
+        assert_eq!(log.view().log_end, Offset::new(100));
+        assert_eq!(read_all(log.view(), Offset::ZERO), before);
+        assert_eq!(log.view().epoch_at(Offset::new(50)), Some(EPOCH));
+        log.close().unwrap();
+    }
+}
+
+#[test]
+fn a_log_that_was_not_closed_keeps_what_is_in_its_files() {
+    let directory = TempDir::new().unwrap();
+    let mut args = open_args(&env(), &directory.path().join("t-0"), small_segments());
+    let mut log = open(&args);
+    for round in 0..100 {
+        log.append(&checked(&one(200, NOW.get() + round)), EPOCH, NOW).unwrap();
+    }
+    let before = read_all(log.view(), Offset::ZERO);
+    drop(log);
+    args.start = StartMode::Unclean { recovery_point: Offset::ZERO };
+    let mut log = open(&args);
+    assert_eq!(read_all(log.view(), Offset::ZERO), before);
+    let appended = log.append(&checked(&one(10, NOW.get())), EPOCH, NOW).unwrap();
+    assert_eq!(appended.base_offset, Offset::new(100));
+}
+
+#[test]
+fn a_resent_batch_is_answered_with_its_first_offset_also_after_a_restart() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let mut log = open(&args);
+    let sender = |sequence| Sender { id: 9, epoch: 0, sequence, transactional: false };
+    let sent = |sequence| batch(&[(b"a", NOW.get()), (b"b", NOW.get())], Some(sender(sequence)));
+    for n in 0..7 {
+        assert!(!log.append(&checked(&sent(2 * n)), EPOCH, NOW).unwrap().duplicate);
+    }
+    let again = log.append(&checked(&sent(4)), EPOCH, NOW).unwrap();
+    assert_eq!((again.duplicate, again.base_offset), (true, Offset::new(4)));
+    assert_eq!(again.end_offset, Offset::new(6));
+    let too_old = log.append(&checked(&sent(2)), EPOCH, NOW);
+    assert!(matches!(too_old, Err(AppendError::OutOfOrderSequence(_))));
+    let gap = log.append(&checked(&sent(20)), EPOCH, NOW);
+    assert!(matches!(gap, Err(AppendError::OutOfOrderSequence(_))));
+    log.close().unwrap();
+
+    let mut log = open(&args);
+    assert!(log.append(&checked(&sent(12)), EPOCH, NOW).unwrap().duplicate);
+    assert!(!log.append(&checked(&sent(14)), EPOCH, NOW).unwrap().duplicate);
+    assert_eq!(log.view().log_end, Offset::new(16));
+}
+
+#[test]
+fn sync_work_covers_everything_once() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), small_segments());
+    let mut log = open(&args);
+    assert!(log.take_sync_work().is_none());
+    log.append(&checked(&one(10, 1)), EPOCH, NOW).unwrap();
+    let work = log.take_sync_work().unwrap();
+    assert_eq!((work.end, work.files.len(), work.directories.len()), (Offset::new(1), 1, 1));
+    assert!(log.take_sync_work().is_none());
+    assert_eq!(log.recovery_point(), Offset::ZERO);
+    log.synced(work.end);
+    assert_eq!(log.recovery_point(), Offset::new(1));
+    for _ in 0..20 {
+        log.append(&checked(&one(200, 1)), EPOCH, NOW).unwrap();
+    }
+    let work = log.take_sync_work().unwrap();
+    // One roll: the sealed log, its two indexes and the snapshot, then the new log.
+    assert_eq!((work.end, work.files.len()), (Offset::new(21), 5));
+}

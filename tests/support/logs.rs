@@ -1,0 +1,81 @@
+//! Opening logs and reading them back.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use highwater::config::TopicSettings;
+use highwater::env::{ByteBudget, Env, ManualClock};
+use highwater::log::{Log, LogView, OpenLog, Part, ReadLimit, Slice, StartMode, TailPool};
+use highwater::types::{Offset, Timestamp, Uuid};
+
+/// When everything happens.
+pub const NOW: Timestamp = Timestamp::new(1_700_000_000_000);
+
+/// The real disk, a clock that stands still.
+pub fn env() -> Env {
+    Env { clock: Arc::new(ManualClock::new(NOW)), ..Env::system() }
+}
+
+pub fn topic_id() -> Uuid {
+    Uuid::from_bytes([7; 16])
+}
+
+pub fn open_args(env: &Env, directory: &Path, settings: TopicSettings) -> OpenLog {
+    OpenLog {
+        env: env.clone(),
+        directory: directory.to_owned(),
+        topic_id: topic_id(),
+        settings: Arc::new(settings),
+        tail_pool: TailPool::new(ByteBudget::new(64 << 20)),
+        producer_id_expiration_ms: 86_400_000,
+        start: StartMode::Clean,
+        log_start: Offset::ZERO,
+    }
+}
+
+pub fn open(args: &OpenLog) -> Log {
+    Log::open(args.clone()).expect("the log opens")
+}
+
+pub fn limit(end: Offset, bytes_max: usize) -> ReadLimit {
+    ReadLimit { end, bytes_max, first_batch_whole: true }
+}
+
+/// All bytes of a slice.
+pub fn bytes_of(slice: &Slice) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in &slice.parts {
+        match part {
+            Part::Shared(shared) => bytes.extend_from_slice(shared),
+            Part::File { file, position, len } => {
+                let mut buffer = vec![0; *len];
+                assert_eq!(file.read_at(&mut buffer, *position).expect("readable"), *len);
+                bytes.extend_from_slice(&buffer);
+            }
+        }
+    }
+    assert_eq!(bytes.len(), slice.len);
+    bytes
+}
+
+/// The whole log from `from` on, read from files.
+pub fn read_all(view: &LogView, from: Offset) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut from = from;
+    while from < view.log_end {
+        let slice = view.read_files(from, limit(view.log_end, 1 << 30)).expect("readable");
+        let read = bytes_of(&slice);
+        if read.is_empty() {
+            break;
+        }
+        from = next_offset(&read);
+        bytes.extend_from_slice(&read);
+    }
+    bytes
+}
+
+/// The offset behind the last whole batch of a read.
+pub fn next_offset(bytes: &[u8]) -> Offset {
+    let last = highwater::log::scan::scan(bytes).last().expect("a whole batch");
+    last.1.last_offset().plus(1)
+}
