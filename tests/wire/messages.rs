@@ -1,0 +1,67 @@
+//! The generated codec by API key.
+
+use bytes::{Buf, Bytes, BytesMut};
+use kafka_protocol::messages::*;
+use kafka_protocol::protocol::{Decodable, Encodable};
+
+/// A message that the generated decoder read.
+pub(crate) struct Decoded {
+    /// Bytes behind it.
+    pub(crate) rest: usize,
+    /// Encoded again.
+    pub(crate) encoded: Bytes,
+    /// For people.
+    pub(crate) text: String,
+}
+
+fn recode<M: Decodable + Encodable + std::fmt::Debug>(
+    mut body: Bytes,
+    version: i16,
+) -> Result<Decoded, String> {
+    let message = M::decode(&mut body, version).map_err(|error| format!("{error:#}"))?;
+    let mut encoded = BytesMut::new();
+    message.encode(&mut encoded, version).map_err(|error| format!("{error:#}"))?;
+    Ok(Decoded { rest: body.remaining(), encoded: encoded.freeze(), text: format!("{message:?}") })
+}
+
+macro_rules! by_key {
+    ($($key:literal => $request:ident, $response:ident;)*) => {
+        /// Decodes the body of a request.
+        pub(crate) fn request(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
+            match key {
+                $($key => recode::<$request>(body, version),)*
+                _ => Err(format!("API {key} has no row here")),
+            }
+        }
+
+        /// Decodes the body of a response.
+        pub(crate) fn response(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
+            match key {
+                $($key => recode::<$response>(body, version),)*
+                _ => Err(format!("API {key} has no row here")),
+            }
+        }
+    };
+}
+
+by_key! {
+    0 => ProduceRequest, ProduceResponse;
+    1 => FetchRequest, FetchResponse;
+    2 => ListOffsetsRequest, ListOffsetsResponse;
+    3 => MetadataRequest, MetadataResponse;
+    18 => ApiVersionsRequest, ApiVersionsResponse;
+    19 => CreateTopicsRequest, CreateTopicsResponse;
+    20 => DeleteTopicsRequest, DeleteTopicsResponse;
+    21 => DeleteRecordsRequest, DeleteRecordsResponse;
+    22 => InitProducerIdRequest, InitProducerIdResponse;
+    23 => OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse;
+    32 => DescribeConfigsRequest, DescribeConfigsResponse;
+    33 => AlterConfigsRequest, AlterConfigsResponse;
+    35 => DescribeLogDirsRequest, DescribeLogDirsResponse;
+    37 => CreatePartitionsRequest, CreatePartitionsResponse;
+    43 => ElectLeadersRequest, ElectLeadersResponse;
+    44 => IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse;
+    46 => ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
+    60 => DescribeClusterRequest, DescribeClusterResponse;
+    75 => DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse;
+}
