@@ -3,6 +3,7 @@
 //! The layers and what each may import are described in `ARCHITECTURE.md` and held by `tests/tidy.rs`.
 
 pub mod broker;
+pub mod cli;
 pub mod config;
 pub mod env;
 pub mod kafka;

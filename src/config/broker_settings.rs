@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use super::layers::{Layers, Overrides, StaticValues};
@@ -57,9 +57,16 @@ pub struct Listener {
 #[expect(missing_docs, reason = "each field is the Kafka key of the same name")]
 pub struct BrokerSettings {
     pub node_id: BrokerId,
+    /// False where nobody gave `node.id`: then the log directory decides, if it belongs to a node already.
+    pub node_id_given: bool,
+    /// Cluster that a new log directory is to belong to (`highwater.cluster.id`); made up unless given.
+    pub cluster_id: Option<String>,
     pub broker_rack: Option<String>,
     pub listeners: Vec<Listener>,
     pub log_dirs: Vec<PathBuf>,
+    /// The one of `log_dirs` that holds the metadata log.
+    pub metadata_log_dir: PathBuf,
+    pub metadata_log_max_record_bytes_between_snapshots: u64,
     pub num_partitions: i32,
     pub default_replication_factor: i16,
     pub auto_create_topics_enable: bool,
@@ -115,7 +122,13 @@ impl BrokerSettings {
             listeners: listeners::resolve(layers, host_name)?,
             max_connections_per_ip_overrides: per_ip_overrides(layers)?,
             node_id: node_id(layers)?,
+            node_id_given: NODE_ID_KEYS.iter().any(|key| layers.statics.get(key).is_some()),
+            cluster_id: layers.text("highwater.cluster.id"),
             broker_rack: layers.text("broker.rack"),
+            metadata_log_dir: metadata_log_dir(layers)?,
+            metadata_log_max_record_bytes_between_snapshots: layers
+                .number("metadata.log.max.record.bytes.between.snapshots")
+                .unsigned_abs(),
             log_dirs: log_dirs(layers),
             num_partitions: int(layers, "num.partitions"),
             default_replication_factor: replication_factor(layers)?,
@@ -142,7 +155,7 @@ impl BrokerSettings {
             memory_bytes: size(layers, "highwater.memory.bytes"),
             validation: validation(layers),
             log_level: layers.text("highwater.log.level").unwrap_or_default(),
-            http_listen: layers.text("highwater.http.listen"),
+            http_listen: http_listen(layers)?,
             topic_defaults: topic_defaults(layers)?,
             statics: Arc::new(layers.statics.clone()),
         })
@@ -151,6 +164,19 @@ impl BrokerSettings {
     /// The layers of this broker's settings, with what was changed while it runs.
     pub fn layers<'a>(&'a self, broker: &'a Overrides, cluster: &'a Overrides) -> Layers<'a> {
         Layers { broker, cluster, statics: &self.statics }
+    }
+
+    /// These settings with the ports that the system chose where they leave it open; `bound` is in the order of the
+    /// listeners.
+    pub fn with_bound_ports(&self, bound: &[SocketAddr]) -> Self {
+        let mut settings = self.clone();
+        for (listener, address) in settings.listeners.iter_mut().zip(bound) {
+            listener.port = address.port();
+            if listener.advertised_port == 0 {
+                listener.advertised_port = address.port();
+            }
+        }
+        settings
     }
 
     /// These settings with what was changed while the broker runs. What only a restart changes stays as it is.
@@ -194,11 +220,13 @@ fn check_roles(layers: Layers<'_>) -> Result<(), Conflict> {
     ))
 }
 
+const NODE_ID_KEYS: [&str; 2] = ["node.id", "broker.id"];
+
 /// `node.id`, or `broker.id` as files from before KRaft have it, or 1 as in Kafka's sample files.
 fn node_id(layers: Layers<'_>) -> Result<BrokerId, Conflict> {
     const UNSET: i32 = -1;
     let given = |name| layers.statics.get(name).map_or(UNSET, |_| int(layers, name));
-    match (given("node.id"), given("broker.id")) {
+    match NODE_ID_KEYS.map(given).into() {
         (UNSET, UNSET) => Ok(BrokerId::new(1)),
         (UNSET, id) | (id, UNSET) => Ok(BrokerId::new(id)),
         (node, broker) if node == broker => Ok(BrokerId::new(node)),
@@ -213,6 +241,36 @@ fn log_dirs(layers: Layers<'_>) -> Vec<PathBuf> {
     let dirs = layers.list("log.dirs");
     let dirs = if dirs.is_empty() { layers.list("log.dir") } else { dirs };
     dirs.into_iter().map(PathBuf::from).collect()
+}
+
+/// Kafka allows a directory of its own; here it is one of the log directories.
+fn metadata_log_dir(layers: Layers<'_>) -> Result<PathBuf, Conflict> {
+    const KEY: &str = "metadata.log.dir";
+    let dirs = log_dirs(layers);
+    match layers.text(KEY).map(PathBuf::from) {
+        Some(dir) if dirs.contains(&dir) => Ok(dir),
+        Some(_) => Err(conflict(
+            KEY,
+            "it must be one of log.dirs; a directory of its own is not supported yet",
+        )),
+        None => Ok(dirs.into_iter().next().expect("the table accepts no empty log.dirs")),
+    }
+}
+
+/// `host:port`, or `:port` for all addresses.
+fn http_listen(layers: Layers<'_>) -> Result<Option<String>, Conflict> {
+    const KEY: &str = "highwater.http.listen";
+    let Some(address) = layers.text(KEY) else { return Ok(None) };
+    let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    match port {
+        Some(_) => Ok(Some(address)),
+        None => Err(conflict(
+            KEY,
+            &format!(
+                "`{address}` is no address; expected host:port, such as 127.0.0.1:9644, or :port"
+            ),
+        )),
+    }
 }
 
 fn replication_factor(layers: Layers<'_>) -> Result<i16, Conflict> {

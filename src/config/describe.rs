@@ -131,9 +131,10 @@ fn synonym(row: &'static Setting, value: &Value, source: Source) -> Synonym {
     Synonym { name: row.name, value: shown(row, value), source }
 }
 
-/// What a status means, for people.
-pub fn status_text(status: Status) -> &'static str {
-    match status {
+/// What a setting does here, for people.
+pub fn status_text(row: &Setting) -> &'static str {
+    match row.status {
+        Status::Acts if row.is_own() => "acts",
         Status::Acts => "acts as in Kafka",
         Status::Later => "known; what it controls is not built yet",
         Status::NotHere => "accepted; what it controls does not exist in Highwater",

@@ -24,6 +24,10 @@ pub fn setting_of_variable(variable: &str) -> Option<String> {
     if NOT_SETTINGS.contains(&variable) {
         return None;
     }
+    // The image of Kafka formats with it.
+    if variable == "CLUSTER_ID" {
+        return Some("highwater.cluster.id".to_owned());
+    }
     if let Some(rest) = variable.strip_prefix("KAFKA_") {
         return Some(to_key(rest)).filter(|key| !key.is_empty());
     }

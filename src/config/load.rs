@@ -68,6 +68,28 @@ pub enum Note {
     NotHere(Vec<String>),
 }
 
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { key, origin, similar: Some(similar) } => {
+                write!(f, "{origin}: there is no setting {key}; did you mean {similar}?")
+            }
+            Self::Unknown { key, origin, similar: None } => {
+                write!(f, "{origin}: there is no setting {key}")
+            }
+            Self::Twice { key, origin } => {
+                write!(f, "{origin}: {key} is given again; this value counts")
+            }
+            Self::Later(keys) => {
+                write!(f, "known, but what they control is not built yet: {}", keys.join(", "))
+            }
+            Self::NotHere(keys) => {
+                write!(f, "accepted, but without meaning in Highwater: {}", keys.join(", "))
+            }
+        }
+    }
+}
+
 /// Why the broker does not start: all that is wrong, at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
@@ -260,7 +282,7 @@ impl Gathering {
 }
 
 /// Type and bounds of a setting, for people.
-pub(super) fn accepted(setting: &Setting) -> String {
+pub fn accepted(setting: &Setting) -> String {
     let bounds = setting.valid.to_string();
     let kind = match setting.kind {
         Kind::Boolean => "true or false",

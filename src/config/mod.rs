@@ -32,7 +32,9 @@ pub use describe::{
 };
 pub use environment::setting_of_variable;
 pub use layers::{Layers, Origin, Overrides, Source, StaticValue, StaticValues};
-pub use load::{LoadError, Loaded, Note, Problem, PropertiesFile, Sources, load, similar};
+pub use load::{
+    LoadError, Loaded, Note, Problem, PropertiesFile, Sources, accepted, load, similar,
+};
 pub use properties::{MalformedEscape, Property, parse as parse_properties};
 pub use setting::{Importance, Kind, Scope, Setting, Status, Update};
 pub use topic_overrides::{InvalidOverride, validate_topic_overrides};

@@ -3,7 +3,7 @@
 use super::valid::Valid;
 
 /// One setting of a broker or of a topic.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Setting {
     /// Kafka's key, or ours under `highwater.`.
     pub name: &'static str,

@@ -7,6 +7,7 @@ mod budget;
 mod clock;
 mod disk;
 mod files;
+mod process;
 mod random;
 mod shutdown;
 mod tasks;
@@ -20,6 +21,7 @@ pub use files::{
     DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
     write_atomically,
 };
+pub use process::{host_name, variables};
 pub use random::{Random, SeededRandom, SystemRandom};
 pub use shutdown::Shutdown;
 pub use tasks::{spawn, spawn_blocking, spawn_thread};

@@ -67,9 +67,9 @@ pub(super) const ROWS: &[Setting] = settings! {
             declaring failure and exiting the broker process.";
     "leader.imbalance.check.interval.seconds": Long = "300", at_least(1), High, read_only, not_here
         => "The frequency with which the partition rebalance check is triggered by the controller.";
-    "metadata.log.dir": String = null, ANY, High, read_only, not_here
+    "metadata.log.dir": String = null, ANY, High, read_only, acts
         => "This configuration determines where we put the metadata log.";
-    "metadata.log.max.record.bytes.between.snapshots": Long = "20971520", at_least(1), High, read_only, later
+    "metadata.log.max.record.bytes.between.snapshots": Long = "20971520", at_least(1), High, read_only, acts
         => "This is the maximum number of bytes in the log between the latest snapshot and the high- \
             watermark needed before generating a new snapshot.";
     "metadata.log.max.snapshot.interval.ms": Long = "3600000", at_least(0), High, read_only, later

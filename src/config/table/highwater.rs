@@ -5,6 +5,9 @@ use super::super::valid::*;
 
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
+    "highwater.cluster.id": String = "", ANY, Low, read_only, acts
+        => "Cluster id for log directories that are formatted at this start; also the environment variable CLUSTER_ID. A \
+            random one unless set. A directory of another cluster is refused.";
     "highwater.durability": String = "fsync", one_of(&["fsync", "interval", "os"]), High, cluster_wide, acts
         => "When an acks=all append is acknowledged. 'fsync': after the data is synced to disk. 'os': after the write to \
             the page cache, as Kafka does. 'interval': as 'os', with a sync in the background after \

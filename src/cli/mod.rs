@@ -1,0 +1,84 @@
+//! The command line: arguments, sub-commands, their output and exit codes.
+//!
+//! Without a sub-command the process is a broker ([`BrokerArguments`]). Every other command writes its answer to the writer
+//! it is given and ends with 0, with 1 if it failed, or with 2 if it was asked the wrong way.
+
+mod arguments;
+mod config;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use clap::{Parser, Subcommand};
+
+pub use arguments::{BrokerArguments, SourcesError};
+
+/// A Kafka-compatible broker in one binary.
+///
+/// Without a command it runs a broker. With no options at all it listens on 127.0.0.1:9092 and keeps its data in
+/// ./highwater-data.
+#[derive(Debug, Parser)]
+#[command(
+    name = "highwater",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true
+)]
+#[command(after_help = "\
+Examples:
+  highwater                                          a broker on 127.0.0.1:9092
+  highwater --listen 0.0.0.0:9092 --data-dir /data   on all addresses, data in /data
+  highwater --config server.properties               with Kafka's own configuration file
+  highwater --set num.partitions=4                   with one setting changed
+  highwater config explain log.retention.hours       what a setting does here")]
+pub struct Arguments {
+    /// What to do instead of running a broker.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to run the broker.
+    #[command(flatten)]
+    pub broker: BrokerArguments,
+}
+
+/// A sub-command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show settings: what there are, what they do, what is in force
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+}
+
+/// Why a command failed; its text goes to standard error.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It was asked the wrong way: exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Exit code 1.
+    #[error("{0}")]
+    Failed(String),
+    /// The output could not be written: exit code 1, or 0 if the reader has gone.
+    #[error("writing the output failed: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl CommandError {
+    /// The exit code of the process.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Failed(_) => 1,
+            // `highwater config list | head` is no failure.
+            Self::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => 0,
+            Self::Output(_) => 1,
+        }
+    }
+}
+
+/// Runs a sub-command; its answer goes to `out`.
+pub fn run(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
+    match command {
+        Command::Config(command) => config::run(command, out),
+    }
+}
