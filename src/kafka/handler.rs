@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-use crate::broker::Broker;
+use crate::broker::{Broker, Step};
 use crate::log::Slice;
 
 /// One request, its header already parsed and its body not yet.
@@ -119,6 +119,23 @@ impl Outcome {
         F: Future<Output = Result<Response, Disconnect>> + Send + 'static,
     {
         Self::Serial(Box::pin(async move { reply.await.into() }))
+    }
+}
+
+impl Outcome {
+    /// The outcome of a use case: `encode` makes the reply once the result is there.
+    pub fn of_step<T, E>(step: Step<T>, encode: E) -> Self
+    where
+        T: Send + 'static,
+        E: FnOnce(T) -> Result<Response, Disconnect> + Send + 'static,
+    {
+        match step {
+            Step::Now(result) => encode(result).into(),
+            Step::Later(result) => Self::Later(Box::pin(async move { encode(result.await) })),
+            Step::Serial(effect) => {
+                Self::Serial(Box::pin(async move { Self::of_step(effect.await, encode) }))
+            }
+        }
     }
 }
 

@@ -11,6 +11,7 @@ pub mod guard;
 mod handler;
 pub mod handlers;
 pub mod network;
+mod read_errors;
 pub mod wire;
 
 pub use errors::ErrorCode;

@@ -1,8 +1,301 @@
-//! Produce (0), versions 3-13.
+//! Produce (0), versions 3-13. KIP-98, KIP-110, KIP-219, KIP-467, KIP-482, KIP-516, KIP-951.
+//!
+//! acks=0 answers nothing; an error there closes the connection. There is no transaction coordinator yet: a transactional batch is
+//! refused as one of a transaction that its partition is not part of.
 
-use crate::kafka::{Outcome, Request};
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use crate::broker::{
+    Acks, Broker, PartitionAppendError, Produce, ProduceBatch, ProduceError, Produced, Step,
+};
+use crate::kafka::codec::TopicKey;
+use crate::kafka::codec::produce::{PartitionAnswer, ProduceRequest, ProduceResponse};
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response};
+use crate::log::{AppendError, Appended, BatchRejection};
+use crate::types::{PartitionIndex, TopicId};
+
+/// First version that may carry zstd.
+const ZSTD_FROM: i16 = 7;
 
 /// Answers a Produce request.
-pub fn handle(_request: Request) -> Outcome {
-    unimplemented!("data")
+pub fn handle(request: Request) -> Outcome {
+    let body = match ProduceRequest::parse(&request) {
+        Ok(body) => body,
+        Err(disconnect) => return Outcome::Close(disconnect),
+    };
+    let Some(acks) = acks_of(body.acks) else {
+        return refuse(&request, &body, ErrorCode::InvalidRequiredAcks);
+    };
+    if body.transactional_id().is_none() && has_transactional_batch(&body) {
+        return refuse(&request, &body, ErrorCode::TransactionalIdAuthorizationFailed);
+    }
+    let step = request.broker.produce(Produce {
+        acks,
+        timeout: Duration::from_millis(u64::try_from(body.timeout_ms).unwrap_or(0)),
+        zstd_allowed: request.version >= ZSTD_FROM,
+        batches: batches(&request.broker, &body),
+    });
+    match step {
+        Step::Now(produced) => {
+            let reply = Reply { request: &request, acks: body.acks };
+            reply.encode(topics(&body), body.topics, body.partitions, &produced)
+        }
+        // The reply needs the names alone: the frame with all its records must not stay while the disk is at work.
+        later => {
+            let (shape, acks) = (Shape::of(&body), body.acks);
+            drop(body);
+            reply_later(later, Request { body: bytes::Bytes::new(), ..request }, acks, shape)
+        }
+    }
+}
+
+fn reply_later(step: Step<Produced>, request: Request, acks: i16, shape: Shape) -> Outcome {
+    match step {
+        Step::Now(produced) => {
+            let reply = Reply { request: &request, acks };
+            reply.encode(shape.topics(), shape.0.len(), produced.len(), &produced)
+        }
+        Step::Later(produced) => Outcome::Later(Box::pin(async move {
+            let produced = produced.await;
+            let reply = Reply { request: &request, acks };
+            Ok(reply.response(shape.topics(), shape.0.len(), produced.len(), &produced))
+        })),
+        Step::Serial(effect) => {
+            Outcome::Serial(Box::pin(
+                async move { reply_later(effect.await, request, acks, shape) },
+            ))
+        }
+    }
+}
+
+fn acks_of(acks: i16) -> Option<Acks> {
+    match acks {
+        0 => Some(Acks::None),
+        1 => Some(Acks::Leader),
+        -1 => Some(Acks::All),
+        _ => None,
+    }
+}
+
+fn batches(broker: &Broker, body: &ProduceRequest) -> Vec<ProduceBatch> {
+    let mut batches = Vec::with_capacity(body.partitions);
+    for topic in body.topics() {
+        for partition in topic.partitions() {
+            let lookup = match topic.topic {
+                TopicKey::Name(name) => broker.find_by_name(name, partition.index),
+                TopicKey::Id(id) => broker.find_by_id(id, partition.index),
+            };
+            let records = partition.records.map(|records| body.share(records)).unwrap_or_default();
+            batches.push(ProduceBatch { partition: lookup, records });
+        }
+    }
+    batches
+}
+
+/// Looks at the attributes alone; whether the batch is one at all is checked later.
+fn has_transactional_batch(body: &ProduceRequest) -> bool {
+    let mut records = body.topics().flat_map(|topic| topic.partitions()).filter_map(|p| p.records);
+    records.any(is_transactional)
+}
+
+fn is_transactional(records: &[u8]) -> bool {
+    const ATTRIBUTES_LOW_BYTE: usize = 22;
+    const TRANSACTIONAL_BIT: u8 = 0x10;
+    records.get(ATTRIBUTES_LOW_BYTE).is_some_and(|attributes| attributes & TRANSACTIONAL_BIT != 0)
+}
+
+/// The same error for every partition.
+fn refuse(request: &Request, body: &ProduceRequest, error: ErrorCode) -> Outcome {
+    if body.acks == 0 {
+        return Outcome::Close(Disconnect(format!(
+            "a Produce request with acks=0 failed: {error}"
+        )));
+    }
+    let mut response = ProduceResponse::new(request.version, body.topics, body.partitions);
+    for topic in body.topics() {
+        response.topic(topic.topic, topic.partitions);
+        for partition in topic.partitions() {
+            response.partition(&PartitionAnswer::failed(partition.index, error));
+        }
+    }
+    Outcome::Ready(response.finish(0))
+}
+
+/// Topics and partitions of a request without its records.
+struct Shape(SmallVec<[TopicShape; 1]>);
+
+struct TopicShape {
+    key: OwnedKey,
+    partitions: SmallVec<[PartitionIndex; 4]>,
+}
+
+enum OwnedKey {
+    Name(Box<str>),
+    Id(TopicId),
+}
+
+impl Shape {
+    fn of(body: &ProduceRequest) -> Self {
+        let shape = |topic: crate::kafka::codec::produce::TopicData<'_>| TopicShape {
+            key: match topic.topic {
+                TopicKey::Name(name) => OwnedKey::Name(name.into()),
+                TopicKey::Id(id) => OwnedKey::Id(id),
+            },
+            partitions: topic.partitions().map(|partition| partition.index).collect(),
+        };
+        Self(body.topics().map(shape).collect())
+    }
+
+    fn topics(&self) -> impl Iterator<Item = (TopicKey<'_>, usize, PartitionIndices<'_>)> {
+        self.0.iter().map(|topic| {
+            let key = match &topic.key {
+                OwnedKey::Name(name) => TopicKey::Name(name),
+                OwnedKey::Id(id) => TopicKey::Id(*id),
+            };
+            let indices: PartitionIndices<'_> = Box::new(topic.partitions.iter().copied());
+            (key, topic.partitions.len(), indices)
+        })
+    }
+}
+
+type PartitionIndices<'a> = Box<dyn Iterator<Item = PartitionIndex> + 'a>;
+
+fn topics(
+    body: &ProduceRequest,
+) -> impl Iterator<Item = (TopicKey<'_>, usize, impl Iterator<Item = PartitionIndex>)> {
+    body.topics().map(|topic| {
+        (topic.topic, topic.partitions, topic.partitions().map(|partition| partition.index))
+    })
+}
+
+/// What turns results into a response.
+struct Reply<'a> {
+    request: &'a Request,
+    acks: i16,
+}
+
+impl Reply<'_> {
+    fn encode<'t, I>(
+        &self,
+        topics: impl Iterator<Item = (TopicKey<'t>, usize, I)>,
+        topic_count: usize,
+        partition_count: usize,
+        produced: &Produced,
+    ) -> Outcome
+    where
+        I: Iterator<Item = PartitionIndex>,
+    {
+        if self.acks != 0 {
+            let response = self.response(topics, topic_count, partition_count, produced);
+            return Outcome::Ready(response);
+        }
+        match produced.iter().find_map(|result| result.as_ref().err()) {
+            Some(error) => {
+                Outcome::Close(Disconnect(format!("a Produce request with acks=0 failed: {error}")))
+            }
+            None => Outcome::NoReply,
+        }
+    }
+
+    fn response<'t, I>(
+        &self,
+        topics: impl Iterator<Item = (TopicKey<'t>, usize, I)>,
+        topic_count: usize,
+        partition_count: usize,
+        produced: &Produced,
+    ) -> Response
+    where
+        I: Iterator<Item = PartitionIndex>,
+    {
+        let mut response = ProduceResponse::new(self.request.version, topic_count, partition_count);
+        let mut results = produced.iter();
+        for (key, partitions, indices) in topics {
+            response.topic(key, partitions);
+            for (index, result) in indices.zip(results.by_ref()) {
+                match result {
+                    Ok(appended) => response.partition(&success(index, appended)),
+                    Err(error) => self.failure(&mut response, key, index, error),
+                }
+            }
+        }
+        response.finish(0)
+    }
+
+    fn failure(
+        &self,
+        response: &mut ProduceResponse,
+        key: TopicKey<'_>,
+        index: PartitionIndex,
+        error: &ProduceError,
+    ) {
+        let code = match (code(error), key) {
+            (ErrorCode::UnknownTopicOrPartition, TopicKey::Id(id)) => self.unknown_by_id(id),
+            (code, _) => code,
+        };
+        let message = matches!(error, ProduceError::Rejected(_)).then(|| error.to_string());
+        let records: Vec<(i32, Option<&str>)> = record_errors(error)
+            .iter()
+            .map(|(position, reason)| (*position, Some(reason.as_str())))
+            .collect();
+        response.partition(&PartitionAnswer {
+            record_errors: &records,
+            error_message: message.as_deref(),
+            ..PartitionAnswer::failed(index, code)
+        });
+    }
+
+    /// The topic is unknown, or only its partition is.
+    fn unknown_by_id(&self, id: TopicId) -> ErrorCode {
+        match self.request.broker.metadata.image().topic_by_id(id) {
+            Some(_) => ErrorCode::UnknownTopicOrPartition,
+            None => ErrorCode::UnknownTopicId,
+        }
+    }
+}
+
+fn success(index: PartitionIndex, appended: &Appended) -> PartitionAnswer<'static> {
+    PartitionAnswer {
+        base_offset: appended.base_offset,
+        log_append_time: appended.log_append_time,
+        log_start: appended.log_start,
+        ..PartitionAnswer::failed(index, ErrorCode::None)
+    }
+}
+
+fn record_errors(error: &ProduceError) -> &[(i32, String)] {
+    match error {
+        ProduceError::Rejected(
+            BatchRejection::InvalidRecord { records, .. }
+            | BatchRejection::InvalidTimestamp { records, .. },
+        ) => records,
+        _ => &[],
+    }
+}
+
+fn code(error: &ProduceError) -> ErrorCode {
+    match error {
+        ProduceError::UnknownPartition => ErrorCode::UnknownTopicOrPartition,
+        ProduceError::Rejected(rejection) => match rejection {
+            BatchRejection::Corrupt(_) => ErrorCode::CorruptMessage,
+            BatchRejection::InvalidRecord { .. } => ErrorCode::InvalidRecord,
+            BatchRejection::InvalidTimestamp { .. } => ErrorCode::InvalidTimestamp,
+            BatchRejection::TooLarge(_) => ErrorCode::MessageTooLarge,
+            BatchRejection::LargerThanSegment(_) => ErrorCode::RecordListTooLarge,
+            BatchRejection::UnsupportedCompression(_) => ErrorCode::UnsupportedCompressionType,
+        },
+        ProduceError::Append(append) => match append {
+            PartitionAppendError::Retired => ErrorCode::UnknownTopicOrPartition,
+            PartitionAppendError::Offline => ErrorCode::KafkaStorageError,
+            PartitionAppendError::Log(refusal) => match refusal {
+                AppendError::OutOfOrderSequence(_) => ErrorCode::OutOfOrderSequenceNumber,
+                AppendError::InvalidProducerEpoch(_) => ErrorCode::InvalidProducerEpoch,
+                AppendError::InvalidTransactionState(_) => ErrorCode::InvalidTxnState,
+                AppendError::DiskFull | AppendError::Io(_) => ErrorCode::KafkaStorageError,
+            },
+        },
+        ProduceError::Open(_) | ProduceError::SyncFailed => ErrorCode::KafkaStorageError,
+        ProduceError::TimedOut => ErrorCode::RequestTimedOut,
+    }
 }
