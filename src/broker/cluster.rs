@@ -1,5 +1,6 @@
 //! What clients are told about the cluster: the node's address, who may do what, which partitions have a leader.
 
+use super::Broker;
 use crate::metadata::PartitionState;
 use crate::types::BrokerId;
 
@@ -42,6 +43,27 @@ const fn bits(operations: &[u32]) -> i32 {
         at += 1;
     }
     sum
+}
+
+/// Where clients reach this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint<'a> {
+    /// Host name or address.
+    pub host: &'a str,
+    /// Port.
+    pub port: u16,
+}
+
+impl Broker {
+    /// Where a client that came in on this listener reaches this node: the advertised address.
+    pub fn endpoint(&self, listener: usize) -> Endpoint<'_> {
+        let listener = &self.settings.listeners[listener];
+        let port = match listener.advertised_port {
+            0 => listener.port,
+            told => told,
+        };
+        Endpoint { host: &listener.advertised_host, port }
+    }
 }
 
 /// A partition as this node, the only one alive, sees it.

@@ -5,6 +5,7 @@
 //! engine's. Its effect has happened when it returns; its reply may come later ([`Outcome`]).
 
 pub mod api_table;
+mod blocking;
 pub mod codec;
 pub mod errors;
 pub mod guard;

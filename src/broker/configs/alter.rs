@@ -159,11 +159,15 @@ impl Broker {
     fn write_changes(&self, mut planned: Vec<PlannedChange>) -> Vec<AlterConfigOutcome> {
         let passed = planned.iter_mut().filter_map(|p| p.result.as_mut().ok());
         let changes: Vec<ConfigChange> = passed.flat_map(std::mem::take).collect();
-        let written =
-            if changes.is_empty() { Ok(()) } else { self.metadata.change_configs(changes) };
-        if let Err(error) = written {
-            for change in planned.iter_mut().filter(|p| p.result.is_ok()) {
-                change.result = Err(AlterConfigError::Storage(error.to_string()));
+        if changes.is_empty() {
+            return planned.into_iter().map(PlannedChange::outcome).collect();
+        }
+        match self.metadata.change_configs(changes) {
+            Ok(()) => self.apply_image(),
+            Err(error) => {
+                for change in planned.iter_mut().filter(|p| p.result.is_ok()) {
+                    change.result = Err(AlterConfigError::Storage(error.to_string()));
+                }
             }
         }
         planned.into_iter().map(PlannedChange::outcome).collect()

@@ -93,6 +93,7 @@ impl Broker {
                 ) => Err(DeleteTopicError::Storage(error.to_string())),
             };
         }
+        self.apply_image();
         planned
     }
 }

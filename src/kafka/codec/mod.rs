@@ -1,7 +1,10 @@
 //! From bytes to messages and back: the generated codec behind the guard, hand-written ones on the hot paths.
 
+mod convert;
 pub mod fetch;
 pub mod produce;
+
+pub use convert::{broker, brokers, names, optional_text, topic_name};
 
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};

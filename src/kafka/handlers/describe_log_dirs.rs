@@ -1,8 +1,120 @@
-//! DescribeLogDirs (35), versions 1-4.
+//! DescribeLogDirs (35), versions 1-4. KIP-113, KIP-482, KIP-784, KIP-827.
+//!
+//! A partition that nothing was written to has no directory yet; it is shown, empty, in the directory that the metadata names.
 
-use crate::kafka::{Outcome, Request};
+use std::collections::{BTreeMap, HashSet};
+
+use kafka_protocol::messages::describe_log_dirs_response::{
+    DescribeLogDirsPartition, DescribeLogDirsResult, DescribeLogDirsTopic,
+};
+use kafka_protocol::messages::{DescribeLogDirsRequest, DescribeLogDirsResponse};
+
+use crate::broker::DirectoryUsage;
+use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
+use crate::metadata::{Image, PartitionState};
+use crate::types::TopicPartition;
 
 /// Answers a DescribeLogDirs request.
-pub fn handle(_request: Request) -> Outcome {
-    unimplemented!("admin")
+pub fn handle(request: Request) -> Outcome {
+    let body: DescribeLogDirsRequest = match codec::decode(&request) {
+        Ok(body) => body,
+        Err(disconnect) => return Outcome::Close(disconnect),
+    };
+    let version = request.version;
+    blocking::later_reply(version, move || respond(&request, &body))
+}
+
+fn respond(request: &Request, body: &DescribeLogDirsRequest) -> DescribeLogDirsResponse {
+    let image = request.broker.metadata.image();
+    let asked = Asked::of(body);
+    let mut directories = request.broker.directory_usage();
+    add_unwritten(&mut directories, &image, &asked);
+    let results = directories.iter().map(|usage| result(usage, &asked, request.version)).collect();
+    DescribeLogDirsResponse::default().with_results(results)
+}
+
+/// The partitions that are asked for.
+enum Asked<'a> {
+    All,
+    Some(HashSet<(&'a str, i32)>),
+}
+
+impl<'a> Asked<'a> {
+    fn of(body: &'a DescribeLogDirsRequest) -> Self {
+        let Some(topics) = &body.topics else { return Self::All };
+        let named = topics
+            .iter()
+            .flat_map(|topic| topic.partitions.iter().map(|&index| (topic.topic.as_str(), index)));
+        Self::Some(named.collect())
+    }
+
+    fn contains(&self, partition: &TopicPartition) -> bool {
+        match self {
+            Self::All => true,
+            Self::Some(asked) => {
+                asked.contains(&(partition.topic.as_str(), partition.partition.get()))
+            }
+        }
+    }
+}
+
+/// Adds the partitions of the image that no directory holds.
+fn add_unwritten(directories: &mut [DirectoryUsage], image: &Image, asked: &Asked<'_>) {
+    if directories.is_empty() {
+        return;
+    }
+    let held: HashSet<TopicPartition> = directories
+        .iter()
+        .flat_map(|d| d.partitions.iter().map(|(name, _)| name.clone()))
+        .collect();
+    for topic in image.topics.values() {
+        for (state, index) in topic.partitions.iter().zip(0..) {
+            let partition = crate::types::PartitionIndex::new(index);
+            let name = TopicPartition { topic: topic.name.clone(), partition };
+            if asked.contains(&name) && !held.contains(&name) {
+                let at = home_of(directories, state);
+                directories[at].partitions.push((name, 0));
+            }
+        }
+    }
+}
+
+/// The directory that the metadata names, or the first one.
+fn home_of(directories: &[DirectoryUsage], state: &PartitionState) -> usize {
+    directories.iter().position(|usage| state.directories.contains(&usage.id)).unwrap_or(0)
+}
+
+fn result(usage: &DirectoryUsage, asked: &Asked<'_>, version: i16) -> DescribeLogDirsResult {
+    let result =
+        DescribeLogDirsResult::default().with_log_dir(codec::text(&usage.path.to_string_lossy()));
+    if usage.offline {
+        return result.with_error_code(ErrorCode::KafkaStorageError.number());
+    }
+    let result = result.with_topics(topics(usage, asked));
+    match usage.space {
+        Some(space) if version >= 4 => result
+            .with_total_bytes(signed(space.total_bytes))
+            .with_usable_bytes(signed(space.usable_bytes)),
+        _ => result,
+    }
+}
+
+fn topics(usage: &DirectoryUsage, asked: &Asked<'_>) -> Vec<DescribeLogDirsTopic> {
+    let mut by_topic: BTreeMap<&str, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
+    for (name, bytes) in usage.partitions.iter().filter(|(name, _)| asked.contains(name)) {
+        let partition = DescribeLogDirsPartition::default()
+            .with_partition_index(name.partition.get())
+            .with_partition_size(signed(*bytes));
+        by_topic.entry(name.topic.as_str()).or_default().push(partition);
+    }
+    let topic = |(name, partitions): (&str, Vec<DescribeLogDirsPartition>)| {
+        DescribeLogDirsTopic::default()
+            .with_name(codec::topic_name(name))
+            .with_partitions(partitions)
+    };
+    by_topic.into_iter().map(topic).collect()
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -4,6 +4,7 @@
 
 pub mod alter_configs;
 pub mod api_versions;
+mod config_changes;
 pub mod create_partitions;
 pub mod create_topics;
 pub mod delete_records;
