@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::journal::Voter;
 use super::records::{OpaqueKey, RegisterBroker};
 use crate::types::{
     BrokerId, DirectoryId, LeaderEpoch, Offset, PartitionIndex, ProducerId, TopicId, TopicName,
@@ -79,8 +80,10 @@ impl Topic {
 pub struct QuorumState {
     /// `kraft.version`: 0 static, 1 dynamic quorum.
     pub kraft_version: i16,
-    /// The voters that the log names, each with its directory; empty for a static quorum.
-    pub voters: Vec<(BrokerId, DirectoryId)>,
+    /// The voters of a dynamic quorum.
+    pub voters: Vec<Voter>,
+    /// Those who could vote for the last leader, whatever the kind of quorum.
+    pub electors: Vec<BrokerId>,
 }
 
 /// The whole state at one offset of the metadata log.

@@ -3,11 +3,17 @@
 //! A change is a batch of Kafka's own metadata records, appended to `__cluster_metadata-0` and synced, then applied to the
 //! image by the same function that replays the log at start. Readers take the newest immutable [`Image`].
 
+mod apply;
+mod changes;
 mod image;
+mod journal;
+mod lifecycle;
+mod opening;
 mod records;
 mod store;
 
 pub use image::{ConfigResource, Image, METADATA_VERSION, PartitionState, QuorumState, Topic};
+pub use journal::Voter;
 pub use records::{Endpoint, OpaqueKey, RegisterBroker as BrokerRegistration, SupportedFeature};
 pub use store::{
     ConfigChange, ImageListener, MetadataError, MetadataStore, NewTopic, OpenMetadata,

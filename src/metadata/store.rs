@@ -1,11 +1,23 @@
 //! The store in its standalone form: Kafka's local metadata log.
+//!
+//! Changes are blocking calls from the blocking pool. Each queues what it wants and then takes the writer's lock; whoever
+//! gets it first writes everything that is queued with one append and one sync, and the others find their change done.
+//! Readers take the newest image and never wait.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwap;
+use parking_lot::{Mutex, RwLock};
+
+use super::changes::{LocalBroker, Planner};
 use super::image::{ConfigResource, Image};
-use super::records::Endpoint;
+use super::journal::{BatchWriter, Journal};
+use super::lifecycle::Node;
+use super::opening;
+use super::records::{Endpoint, MetadataRecord, transactions_supported};
 use crate::env::Env;
 use crate::storage::LogDirectory;
 use crate::types::{BrokerId, DirectoryId, PartitionIndex, ProducerId, TopicId, TopicName};
@@ -114,69 +126,260 @@ pub enum MetadataError {
 pub type ImageListener = Box<dyn Fn(&Arc<Image>, &Arc<Image>) + Send + Sync>;
 
 /// Owner of the metadata log. Methods that change something block until it is durable and the image shows it.
-#[derive(Debug)]
-pub struct MetadataStore {}
+pub struct MetadataStore {
+    env: Env,
+    node: Node,
+    local: LocalBroker,
+    snapshot_after_bytes: u64,
+    image: ArcSwap<Image>,
+    queue: Mutex<Vec<Queued>>,
+    writer: Mutex<Writer>,
+    listeners: RwLock<Vec<ImageListener>>,
+}
+
+/// What appends, and whether it still may.
+struct Writer {
+    journal: Journal,
+    end: Option<Arc<io::Error>>,
+    /// A snapshot is due once the journal has grown to this.
+    next_snapshot_bytes: u64,
+}
+
+/// Checks a change and makes its records.
+type Plan = Box<dyn FnOnce(&mut Planner) + Send>;
+
+/// A change that waits to be written.
+struct Queued {
+    plan: Plan,
+    done: Arc<Done>,
+}
+
+/// Set once a change is durable and published, or can never be.
+type Done = OnceLock<Result<(), Arc<io::Error>>>;
 
 impl MetadataStore {
-    /// Opens or formats the metadata log. Blocks.
-    pub fn open(_args: OpenMetadata) -> Result<Self, MetadataError> {
-        unimplemented!("metadata")
+    /// Opens or formats the metadata log, registers this node in a new epoch and makes it leader of what it may lead.
+    /// Blocks.
+    pub fn open(args: OpenMetadata) -> Result<Self, MetadataError> {
+        let opened = opening::open(&args)?;
+        Ok(Self {
+            local: LocalBroker {
+                id: args.node_id,
+                epoch: opened.broker_epoch,
+                directory_id: args.directory_id,
+            },
+            node: opened.node,
+            env: args.env,
+            snapshot_after_bytes: args.snapshot_after_bytes,
+            image: ArcSwap::from_pointee(opened.image),
+            queue: Mutex::new(Vec::new()),
+            writer: Mutex::new(Writer {
+                journal: opened.journal,
+                end: None,
+                next_snapshot_bytes: args.snapshot_after_bytes,
+            }),
+            listeners: RwLock::new(Vec::new()),
+        })
     }
 
     /// The newest image. Wait-free.
     pub fn image(&self) -> Arc<Image> {
-        unimplemented!("metadata")
+        self.image.load_full()
     }
 
     /// Calls `listener` with the image before and after each change, on the changing thread, once the change is durable
     /// and published and before its caller returns. A listener must not change the store.
-    pub fn subscribe(&self, _listener: ImageListener) {
-        unimplemented!("metadata")
-    }
-
-    /// Writes the files beside the log that only Kafka asks for (`quorum-state`, `partition.metadata`, epochs, bootstrap
-    /// checkpoint). Best called once the broker answers: nothing but a later Kafka needs them. Blocks.
-    pub fn settle(&self) -> Result<(), MetadataError> {
-        unimplemented!("metadata")
+    pub fn subscribe(&self, listener: ImageListener) {
+        self.listeners.write().push(listener);
     }
 
     /// Creates topics in one journal append; one result per topic, in order. Blocks.
-    pub fn create_topics(&self, _topics: Vec<NewTopic>) -> Vec<Result<TopicId, MetadataError>> {
-        unimplemented!("metadata")
+    pub fn create_topics(&self, topics: Vec<NewTopic>) -> Vec<Result<TopicId, MetadataError>> {
+        let count = topics.len();
+        let plan = move |planner: &mut Planner| {
+            topics.into_iter().map(|topic| planner.create_topic(topic)).collect()
+        };
+        self.change(plan).unwrap_or_else(|e| fail_all(count, &e))
     }
 
     /// Deletes topics in one journal append. Blocks.
-    pub fn delete_topics(&self, _topics: Vec<TopicRef>) -> Vec<Result<TopicId, MetadataError>> {
-        unimplemented!("metadata")
+    pub fn delete_topics(&self, topics: Vec<TopicRef>) -> Vec<Result<TopicId, MetadataError>> {
+        let count = topics.len();
+        let plan = move |planner: &mut Planner| {
+            topics.iter().map(|topic| planner.delete_topic(topic)).collect()
+        };
+        self.change(plan).unwrap_or_else(|e| fail_all(count, &e))
     }
 
     /// Adds partitions to a topic: `added[i]` are the replicas of the partition with index (present count + i). Blocks.
     pub fn create_partitions(
         &self,
-        _topic: TopicId,
-        _present: PartitionIndex,
-        _added: Vec<Vec<BrokerId>>,
+        topic: TopicId,
+        present: PartitionIndex,
+        added: Vec<Vec<BrokerId>>,
     ) -> Result<(), MetadataError> {
-        unimplemented!("metadata")
+        let plan = move |planner: &mut Planner| planner.create_partitions(topic, present, added);
+        self.change(plan).map_err(MetadataError::Journal)?
     }
 
     /// Changes configs in one journal append. Blocks.
-    pub fn change_configs(&self, _changes: Vec<ConfigChange>) -> Result<(), MetadataError> {
-        unimplemented!("metadata")
+    pub fn change_configs(&self, changes: Vec<ConfigChange>) -> Result<(), MetadataError> {
+        let plan = move |planner: &mut Planner| planner.change_configs(changes);
+        self.change(plan).map_err(MetadataError::Journal)?
     }
 
     /// Takes a block of producer ids. Blocks.
     pub fn allocate_producer_ids(&self) -> Result<ProducerIdBlock, MetadataError> {
-        unimplemented!("metadata")
+        self.change(Planner::allocate_producer_ids).map_err(MetadataError::Journal)?
     }
 
     /// Epoch of this node's registration, for `.kafka_cleanshutdown`.
     pub fn broker_epoch(&self) -> i64 {
-        unimplemented!("metadata")
+        self.local.epoch
     }
 
-    /// Writes what a clean stop writes and closes the log. Blocks.
+    /// Writes the files beside the log that only Kafka asks for (`quorum-state`, `partition.metadata`, epochs, bootstrap
+    /// checkpoint). Best called once the broker answers: nothing but a later Kafka needs them. Blocks.
+    pub fn settle(&self) -> Result<(), MetadataError> {
+        self.settle_with(&self.writer.lock())
+    }
+
+    /// Writes what a clean stop writes and closes the log. Changes after it fail. Blocks.
     pub fn close(&self) -> Result<(), MetadataError> {
-        unimplemented!("metadata")
+        let mut writer = self.writer.lock();
+        if let Some(end) = &writer.end {
+            return Err(MetadataError::Journal(Arc::clone(end)));
+        }
+        let image = self.image();
+        let now = self.env.clock.wall();
+        let mut batches = writer.journal.writer(now);
+        put(
+            &mut batches,
+            self.node.give_up_lead(&image, self.local.epoch),
+            image.metadata_version(),
+        );
+        let written = writer.journal.append(&batches, now).map_err(Arc::new);
+        let closed = io::Error::other("the metadata log is closed");
+        writer.end = Some(written.as_ref().err().cloned().unwrap_or(Arc::new(closed)));
+        written.map_err(MetadataError::Journal)?;
+        self.settle_with(&writer)
+    }
+
+    fn settle_with(&self, writer: &Writer) -> Result<(), MetadataError> {
+        let image = self.image();
+        let journal = &writer.journal;
+        let settle = || {
+            if image.quorum.kraft_version > 0 && journal.begins_at_zero() {
+                journal.put_bootstrap_checkpoint(&image, self.env.clock.wall())?;
+            }
+            journal.settle(&image, self.local.id)
+        };
+        settle().map_err(|e| MetadataError::Journal(Arc::new(e)))
+    }
+
+    /// Queues `plan` and returns its result once it is durable and published.
+    fn change<T: Send + 'static>(
+        &self,
+        plan: impl FnOnce(&mut Planner) -> T + Send + 'static,
+    ) -> Result<T, Arc<io::Error>> {
+        let done = Arc::new(Done::new());
+        let result = Arc::new(Mutex::new(None));
+        let planned = Arc::clone(&result);
+        self.queue.lock().push(Queued {
+            plan: Box::new(move |planner| *planned.lock() = Some(plan(planner))),
+            done: Arc::clone(&done),
+        });
+        let mut writer = self.writer.lock();
+        if done.get().is_none() {
+            self.commit(&mut writer);
+        }
+        drop(writer);
+        done.get().cloned().expect("whoever has the writer serves all that is queued")?;
+        let result = result.lock().take();
+        Ok(result.expect("a change that is done was planned"))
+    }
+
+    /// Writes everything that is queued.
+    fn commit(&self, writer: &mut Writer) {
+        let group = std::mem::take(&mut *self.queue.lock());
+        let (plans, done): (Vec<_>, Vec<_>) = group.into_iter().map(|q| (q.plan, q.done)).unzip();
+        let outcome = match &writer.end {
+            Some(end) => Err(Arc::clone(end)),
+            None => self.write(writer, plans),
+        };
+        if let Err(e) = &outcome {
+            writer.end = Some(Arc::clone(e));
+        }
+        for done in done {
+            // Nobody else sets it.
+            let _ = done.set(outcome.clone());
+        }
+    }
+
+    fn write(&self, writer: &mut Writer, plans: Vec<Plan>) -> Result<(), Arc<io::Error>> {
+        let old = self.image();
+        let now = self.env.clock.wall();
+        let random = Arc::clone(&self.env.random);
+        let mut planner = Planner::new(old.as_ref().clone(), random, self.local);
+        let mut batches = writer.journal.writer(now);
+        for plan in plans {
+            plan(&mut planner);
+            // A batch of its own, so that a torn write keeps or loses each change whole.
+            put(&mut batches, planner.take_records(), old.metadata_version());
+        }
+        if batches.bytes().is_empty() {
+            return Ok(());
+        }
+        writer.journal.append(&batches, now).map_err(|e| {
+            tracing::error!(error = %e, "the metadata log failed; no further change is possible");
+            Arc::new(e)
+        })?;
+        let image = planner.into_builder().finish(batches.next_offset());
+        let new = Arc::new(image.expect("changes are checked before their records are made"));
+        self.image.store(Arc::clone(&new));
+        for listener in self.listeners.read().iter() {
+            listener(&old, &new);
+        }
+        self.snapshot_if_due(writer, &new)
+    }
+
+    fn snapshot_if_due(&self, writer: &mut Writer, image: &Image) -> Result<(), Arc<io::Error>> {
+        if writer.journal.bytes_since_snapshot() < writer.next_snapshot_bytes {
+            return Ok(());
+        }
+        match writer.journal.write_snapshot(image, self.env.clock.wall()) {
+            Ok(()) => writer.next_snapshot_bytes = self.snapshot_after_bytes,
+            Err(e) => {
+                tracing::warn!(error = %e, "no snapshot of the metadata log; trying again later");
+                writer.next_snapshot_bytes =
+                    writer.journal.bytes_since_snapshot() + self.snapshot_after_bytes;
+                return Ok(());
+            }
+        }
+        writer.journal.begin_after_snapshot().map_err(Arc::new)
     }
 }
+
+/// Adds one change to what will be written. More than fits into a batch takes effect as a metadata transaction.
+pub(super) fn put(batches: &mut BatchWriter, records: Vec<MetadataRecord>, level: i16) {
+    let encode = |record: MetadataRecord| record.at_level(level).encode();
+    let mut values: Vec<Vec<u8>> = records.into_iter().map(encode).collect();
+    if !BatchWriter::fits_one_batch(&values) && transactions_supported(level) {
+        values.insert(0, encode(MetadataRecord::BeginTransaction { name: None }));
+        values.push(encode(MetadataRecord::EndTransaction));
+    }
+    batches.data(&values);
+}
+
+fn fail_all(count: usize, error: &Arc<io::Error>) -> Vec<Result<TopicId, MetadataError>> {
+    (0..count).map(|_| Err(MetadataError::Journal(Arc::clone(error)))).collect()
+}
+
+impl fmt::Debug for MetadataStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MetadataStore").field("local", &self.local).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -44,7 +44,6 @@ pub struct SupportedFeature {
 
 /// A broker leaves for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct UnregisterBroker {
     pub broker_id: BrokerId,
     pub broker_epoch: i64,
@@ -52,7 +51,6 @@ pub struct UnregisterBroker {
 
 /// `FenceBrokerRecord` and `UnfenceBrokerRecord`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct FencedChange {
     pub broker_id: BrokerId,
     pub broker_epoch: i64,
@@ -61,7 +59,6 @@ pub struct FencedChange {
 
 /// Some fields of a registration change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct BrokerRegistrationChange {
     pub broker_id: BrokerId,
     pub broker_epoch: i64,

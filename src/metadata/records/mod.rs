@@ -8,6 +8,7 @@
 mod brokers;
 mod opaque;
 mod topics;
+mod versions;
 pub mod wire;
 
 pub use brokers::{
@@ -16,6 +17,7 @@ pub use brokers::{
 };
 pub use opaque::{OpaqueChange, OpaqueKey};
 pub use topics::{PartitionChange, PartitionRecord, TopicRecord};
+pub use versions::{FORMAT_LEVEL, OLDEST_LEVEL, directories_supported, transactions_supported};
 
 use self::wire::{Reader, WireError, Writer};
 use crate::types::{BrokerId, ProducerId, TopicId};
@@ -85,7 +87,6 @@ pub struct ConfigRecord {
 
 /// Finalizes a feature; level 0 takes it away.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct FeatureLevel {
     pub name: String,
     pub level: i16,
@@ -93,7 +94,6 @@ pub struct FeatureLevel {
 
 /// Marks producer ids below `next_producer_id` as taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct ProducerIds {
     pub broker_id: BrokerId,
     pub broker_epoch: i64,

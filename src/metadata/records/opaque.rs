@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::wire::{Reader, WireError, Writer};
 use crate::types::Uuid;
 
-/// Identity of a kept record. The order is the one of Kafka's snapshots (`MetadataImage.write`), where producer ids stand
-/// between quotas and ACLs.
+/// Identity of a kept record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpaqueKey {
     /// A controller by its id.
@@ -32,13 +31,6 @@ pub struct OpaqueChange {
     pub removes: bool,
     /// The whole value, frame included.
     pub value: Arc<[u8]>,
-}
-
-impl OpaqueKey {
-    /// Stands before the producer ids in a snapshot.
-    pub fn precedes_producer_ids(&self) -> bool {
-        matches!(self, Self::Controller(_) | Self::Quota(..))
-    }
 }
 
 impl OpaqueChange {

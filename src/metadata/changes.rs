@@ -1,0 +1,168 @@
+//! From a wish to the records that fulfil it.
+//!
+//! A [`Planner`] holds the state that the changes of one group lead to, so that each is checked against those before it.
+//! Pure but for the random ids of new topics; nothing takes effect until the store has written the records.
+
+use std::sync::Arc;
+
+use super::apply::ImageBuilder;
+use super::records::{ConfigRecord, MetadataRecord, PartitionRecord, ProducerIds, TopicRecord};
+use super::store::{ConfigChange, MetadataError, NewTopic, ProducerIdBlock, TopicRef};
+use super::{ConfigResource, Image};
+use crate::env::Random;
+use crate::types::{BrokerId, DirectoryId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, Uuid};
+
+/// Ids that a node takes at a time, as in Kafka.
+pub const PRODUCER_ID_BLOCK: i64 = 1000;
+
+/// Kafka's `DirectoryId.UNASSIGNED`: the broker of that replica will choose.
+const UNASSIGNED: DirectoryId = Uuid::from_bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+
+/// What new records say about this node.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalBroker {
+    /// `node.id`.
+    pub id: BrokerId,
+    /// Epoch of its registration.
+    pub epoch: i64,
+    /// `directory.id`.
+    pub directory_id: DirectoryId,
+}
+
+/// Plans the changes of one group.
+#[derive(Debug)]
+pub struct Planner {
+    builder: ImageBuilder,
+    random: Arc<dyn Random>,
+    local: LocalBroker,
+    records: Vec<MetadataRecord>,
+}
+
+impl Planner {
+    /// Starts from the newest image.
+    pub fn new(image: Image, random: Arc<dyn Random>, local: LocalBroker) -> Self {
+        Self { builder: ImageBuilder::new(image), random, local, records: Vec::new() }
+    }
+
+    /// The records of the change just planned.
+    pub fn take_records(&mut self) -> Vec<MetadataRecord> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// The state that all changes lead to.
+    pub fn into_builder(self) -> ImageBuilder {
+        self.builder
+    }
+
+    /// Creates a topic: topic, then configs, then partitions, as Kafka writes them.
+    pub fn create_topic(&mut self, topic: NewTopic) -> Result<TopicId, MetadataError> {
+        if self.builder.topic_id(&topic.name).is_some() {
+            return Err(MetadataError::TopicExists(topic.name));
+        }
+        let topic_id = self.random.uuid();
+        let name = topic.name.to_string();
+        self.emit(MetadataRecord::Topic(TopicRecord { name: name.clone(), topic_id }));
+        let (resource_type, resource_name) = ConfigResource::Topic(topic.name).to_type_and_name();
+        for (key, value) in topic.configs {
+            self.emit(MetadataRecord::Config(ConfigRecord {
+                resource_type,
+                resource_name: resource_name.clone(),
+                name: key,
+                value: Some(value),
+            }));
+        }
+        self.add_partitions(topic_id, 0, topic.partitions);
+        Ok(topic_id)
+    }
+
+    /// Deletes a topic.
+    pub fn delete_topic(&mut self, topic: &TopicRef) -> Result<TopicId, MetadataError> {
+        let found = match topic {
+            TopicRef::Name(name) => self.builder.topic_id(name),
+            TopicRef::Id(id) => self.builder.partition_count(*id).map(|_| *id),
+        };
+        let id = found.ok_or(MetadataError::UnknownTopic)?;
+        self.emit(MetadataRecord::RemoveTopic(id));
+        Ok(id)
+    }
+
+    /// Adds partitions behind the `present` ones.
+    pub fn create_partitions(
+        &mut self,
+        topic: TopicId,
+        present: PartitionIndex,
+        added: Vec<Vec<BrokerId>>,
+    ) -> Result<(), MetadataError> {
+        let count = self.builder.partition_count(topic).ok_or(MetadataError::UnknownTopic)?;
+        if usize::try_from(present.get()) != Ok(count) {
+            return Err(MetadataError::PartitionCountChanged(count));
+        }
+        self.add_partitions(topic, present.get(), added);
+        Ok(())
+    }
+
+    /// Sets and deletes configs; none of them if one concerns a topic that is not there.
+    pub fn change_configs(&mut self, changes: Vec<ConfigChange>) -> Result<(), MetadataError> {
+        let missing = |change: &ConfigChange| match &change.resource {
+            ConfigResource::Topic(name) => self.builder.topic_id(name).is_none(),
+            _ => false,
+        };
+        if changes.iter().any(missing) {
+            return Err(MetadataError::UnknownTopic);
+        }
+        for change in changes {
+            let (resource_type, resource_name) = change.resource.to_type_and_name();
+            self.emit(MetadataRecord::Config(ConfigRecord {
+                resource_type,
+                resource_name,
+                name: change.key,
+                value: change.value,
+            }));
+        }
+        Ok(())
+    }
+
+    /// Takes the next block of producer ids.
+    pub fn allocate_producer_ids(&mut self) -> Result<ProducerIdBlock, MetadataError> {
+        let first = self.builder.image_but_topics().next_producer_id;
+        let next = first.get().checked_add(PRODUCER_ID_BLOCK).ok_or_else(|| {
+            MetadataError::Unusable("the metadata log has no producer ids left".to_owned())
+        })?;
+        self.emit(MetadataRecord::ProducerIds(ProducerIds {
+            broker_id: self.local.id,
+            broker_epoch: self.local.epoch,
+            next_producer_id: ProducerId::new(next),
+        }));
+        Ok(ProducerIdBlock { first, count: PRODUCER_ID_BLOCK })
+    }
+
+    fn add_partitions(&mut self, topic_id: TopicId, first: i32, added: Vec<Vec<BrokerId>>) {
+        for (index, replicas) in (first..).zip(added) {
+            let directories = replicas.iter().map(|id| self.directory_of(*id)).collect();
+            self.emit(MetadataRecord::Partition(PartitionRecord {
+                partition: PartitionIndex::new(index),
+                topic_id,
+                isr: replicas.clone(),
+                leader: replicas.first().copied().unwrap_or(BrokerId::new(-1)),
+                replicas,
+                removing_replicas: Vec::new(),
+                adding_replicas: Vec::new(),
+                leader_recovery_state: 0,
+                leader_epoch: LeaderEpoch::new(0),
+                partition_epoch: 0,
+                directories,
+                eligible_leader_replicas: None,
+                last_known_elr: None,
+            }));
+        }
+    }
+
+    fn directory_of(&self, replica: BrokerId) -> DirectoryId {
+        if replica == self.local.id { self.local.directory_id } else { UNASSIGNED }
+    }
+
+    fn emit(&mut self, record: MetadataRecord) {
+        self.builder.apply(&record).expect("a change is checked before its records are made");
+        self.records.push(record);
+    }
+}
