@@ -6,6 +6,7 @@
 
 pub mod api_table;
 mod blocking;
+pub mod client;
 pub mod codec;
 pub mod errors;
 pub mod guard;

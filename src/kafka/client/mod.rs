@@ -1,0 +1,31 @@
+//! A small client for one broker: what the command line needs, on the product's own wire code.
+//!
+//! It speaks to the broker it is connected to and follows no leaders; requests are answered one by one. A [`Client`] belongs to
+//! one task. Responses go through the generated decoder without the guard that stands before a broker: connect it to brokers
+//! that you trust.
+
+mod admin;
+mod data;
+mod error;
+mod link;
+
+pub use admin::{
+    BrokerAddress, ClusterDescription, NewTopic, PartitionDescription, TopicDescription, Topics,
+};
+pub use data::{Acks, FetchFrom, Fetched, ListedOffset, OffsetAt, ProduceTo};
+pub use error::ClientError;
+use link::Link;
+pub use link::{Connect, REQUEST_TIMEOUT};
+
+/// A connection to one broker whose versions are known.
+#[derive(Debug)]
+pub struct Client {
+    link: Link,
+}
+
+impl Client {
+    /// Connects and asks which versions the broker serves.
+    pub async fn connect(args: Connect<'_>) -> Result<Self, ClientError> {
+        Ok(Self { link: Link::open(args).await? })
+    }
+}
