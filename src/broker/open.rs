@@ -66,8 +66,7 @@ impl Broker {
             placement: Placement::new(directories, found),
             agenda: Arc::clone(&agenda),
             tail_pool: TailPool::new(Arc::clone(&args.budget)),
-            producer_id_expiration_ms: args.settings.producer_id_expiration_ms,
-            defaults: args.settings.topic_defaults.clone(),
+            settings: Arc::clone(&args.settings),
         });
         let sessions = args.settings.max_incremental_fetch_session_cache_slots;
         let broker = Arc::new(Self {

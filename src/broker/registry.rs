@@ -7,7 +7,7 @@ mod open;
 mod placement;
 mod remove;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -18,7 +18,7 @@ use super::agenda::Agenda;
 use super::data_directory::DataDirectory;
 use super::partition::Partition;
 use super::topic_partitions::{Slot, TopicPartitions, TopicPolicy};
-use crate::config::TopicSettings;
+use crate::config::{BrokerSettings, TopicSettings};
 use crate::log::TailPool;
 use crate::metadata::{ConfigResource, Image, MetadataStore, Topic};
 use crate::types::{LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
@@ -31,8 +31,7 @@ pub struct PartitionRegistry {
     placement: Placement,
     agenda: Arc<Agenda>,
     tail_pool: Arc<TailPool>,
-    producer_id_expiration_ms: i64,
-    defaults: TopicSettings,
+    settings: Arc<BrokerSettings>,
 }
 
 /// What a registry needs.
@@ -46,10 +45,8 @@ pub struct NewRegistry {
     pub agenda: Arc<Agenda>,
     /// Memory for the newest bytes of all logs.
     pub tail_pool: Arc<TailPool>,
-    /// Producers idle for longer are forgotten.
-    pub producer_id_expiration_ms: i64,
-    /// What topics get that set nothing themselves.
-    pub defaults: TopicSettings,
+    /// What the broker was started with.
+    pub settings: Arc<BrokerSettings>,
 }
 
 /// A partition that the image knows.
@@ -81,8 +78,7 @@ impl PartitionRegistry {
             placement: args.placement,
             agenda: args.agenda,
             tail_pool: args.tail_pool,
-            producer_id_expiration_ms: args.producer_id_expiration_ms,
-            defaults: args.defaults,
+            settings: args.settings,
         })
     }
 
@@ -153,15 +149,21 @@ impl PartitionRegistry {
         for (name, directory) in self.placement.all_found() {
             if image.topic(name.topic.as_str()).is_none() {
                 self.placement.forget(&name);
-                self.set_aside(&name, &directory, self.defaults.file_delete_delay_ms);
+                self.set_aside(
+                    &name,
+                    &directory,
+                    self.settings.topic_defaults.file_delete_delay_ms,
+                );
             }
         }
     }
 
-    /// Settings of a topic: its overrides over the broker's values.
-    pub fn settings_of(&self, image: &Image, topic: &Topic) -> TopicSettings {
+    /// Settings of a topic: its overrides over what is set for the broker.
+    fn settings_of(&self, image: &Image, topic: &Topic) -> TopicSettings {
+        let broker = image.overrides(&ConfigResource::Broker(self.settings.node_id));
+        let cluster = image.overrides(&ConfigResource::ClusterDefault);
         let overrides = image.overrides(&ConfigResource::Topic(topic.name.clone()));
-        with_overrides(&self.defaults, &overrides)
+        TopicSettings::resolve(self.settings.layers(&broker, &cluster), &overrides)
     }
 
     fn partitions_of(&self, topic: &Topic) -> Option<Arc<TopicPartitions>> {
@@ -197,9 +199,4 @@ impl PartitionRegistry {
             partitions.set_policy(TopicPolicy::new(settings));
         }
     }
-}
-
-fn with_overrides(defaults: &TopicSettings, overrides: &BTreeMap<String, String>) -> TopicSettings {
-    let _ = overrides;
-    defaults.clone()
 }

@@ -73,6 +73,14 @@ pub enum OpenError {
         /// In words.
         reason: String,
     },
+    /// The directory was left by another topic, one of the same name that was deleted.
+    #[error("{} belongs to topic {found}", .directory.display())]
+    OtherTopic {
+        /// Where.
+        directory: PathBuf,
+        /// The id in its `partition.metadata`.
+        found: TopicId,
+    },
 }
 
 impl Log {
@@ -187,10 +195,7 @@ fn read_metadata(args: &OpenLog) -> Result<bool, OpenError> {
     let Some(bytes) = args.env.files.read(&file).map_err(io)? else { return Ok(false) };
     match partition_metadata::decode(&bytes) {
         Ok(id) if id == args.topic_id => Ok(true),
-        Ok(id) => {
-            let reason = format!("it belongs to topic {id}, not to {}", args.topic_id);
-            Err(OpenError::Damaged { file, reason })
-        }
+        Ok(found) => Err(OpenError::OtherTopic { directory: args.directory.clone(), found }),
         Err(damage) => {
             tracing::warn!(file = %file.display(), %damage, "partition metadata is damaged and will be written again");
             Ok(false)

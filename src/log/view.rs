@@ -100,6 +100,14 @@ impl LogView {
         aborted::between(&self.segments, from, to)
     }
 
+    /// False if no transaction was aborted in the segments from `from` on, so that [`LogView::aborted_between`] finds nothing
+    /// and does not block.
+    pub fn may_have_aborted(&self, from: Offset) -> bool {
+        let first = self.segments.number_of(from);
+        let mut segments = (first..).map_while(|number| self.segments.get(number));
+        segments.any(|segment| segment.has_aborted())
+    }
+
     /// End of the largest known epoch at or below `epoch` (OffsetForLeaderEpoch): (that epoch, its end). `None` for an epoch
     /// newer than all that wrote something: the current one, if it has not, ends at the log end.
     pub fn end_of_epoch(&self, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {

@@ -170,7 +170,8 @@ fn list_aborted(
     to: Offset,
     depth: Depth,
 ) -> Answer {
-    if fetched.aborted.is_none() || fetched.records.len == 0 {
+    let wanted = fetched.aborted.is_some() && fetched.records.len > 0;
+    if !wanted || !ends.view.may_have_aborted(from) {
         return Ok(Ok(fetched));
     }
     if depth == Depth::Memory {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::ClosedPartition;
 use crate::broker::data_directory::DataDirectory;
+use crate::broker::open::set_stray;
 use crate::broker::partition::Partition;
-use crate::log::{Log, OpenError, OpenLog};
+use crate::log::{Log, OpenError, OpenLog, StartMode};
 use crate::storage::Checkpoint;
 use crate::types::{Offset, TopicPartition};
 
@@ -43,15 +44,14 @@ impl ClosedPartition {
         if let Some(partition) = self.slot.partition() {
             return Ok(partition);
         }
-        let directory = match &state.directory {
-            Some(directory) => Arc::clone(directory),
-            None => self.registry.placement.choose().ok_or(OpenPartitionError::Offline)?,
+        let opened = match state.directory.take() {
+            Some(found) => self.open_found(found),
+            None => self.open_new(),
         };
-        if directory.is_offline() {
-            return Err(OpenPartitionError::Offline);
-        }
-        let partition = self.open_in(&directory)?;
-        state.directory = Some(directory);
+        // The place is kept when opening failed: the files are still there, and the next try may find them in order.
+        let (place, result) = opened?;
+        state.directory = Some(place);
+        let partition = result?;
         self.slot.set_partition(Some(Arc::clone(&partition)));
         Ok(partition)
     }
@@ -61,22 +61,46 @@ impl ClosedPartition {
         TopicPartition { topic: self.topic.name.clone(), partition: self.slot.index }
     }
 
+    /// The partition had a directory when the broker started.
+    fn open_found(&self, place: Arc<DataDirectory>) -> Result<Opened, OpenPartitionError> {
+        let name = self.name();
+        let starts = place.checkpoint_at_start(Checkpoint::LogStart);
+        let log_start = starts.get(&name).copied().unwrap_or(Offset::ZERO);
+        let result = self.open_in(&place, place.start_mode(&name), log_start);
+        if let Err(OpenPartitionError::Log(OpenError::OtherTopic { .. })) = result {
+            // Left by a topic of this name whose deletion was cut short.
+            self.registry.placement.forget(&name);
+            set_stray(place.env(), place.path(), &name);
+            return self.open_new();
+        }
+        Ok((place, result))
+    }
+
+    fn open_new(&self) -> Result<Opened, OpenPartitionError> {
+        let place = self.registry.placement.choose().ok_or(OpenPartitionError::Offline)?;
+        let result = self.open_in(&place, StartMode::Clean, Offset::ZERO);
+        Ok((place, result))
+    }
+
     fn open_in(
         &self,
         directory: &Arc<DataDirectory>,
+        start: StartMode,
+        log_start: Offset,
     ) -> Result<Arc<Partition>, OpenPartitionError> {
-        let name = self.name();
-        let path = directory.path().join(name.to_string());
-        let starts = directory.checkpoint_at_start(Checkpoint::LogStart);
+        if directory.is_offline() {
+            return Err(OpenPartitionError::Offline);
+        }
+        let path = directory.path().join(self.name().to_string());
         let mut log = Log::open(OpenLog {
             env: directory.env().clone(),
             directory: path.clone(),
             topic_id: self.topic.id,
             settings: Arc::clone(&self.topic.policy().settings),
             tail_pool: Arc::clone(&self.registry.tail_pool),
-            producer_id_expiration_ms: self.registry.producer_id_expiration_ms,
-            start: directory.start_mode(&name),
-            log_start: starts.get(&name).copied().unwrap_or(Offset::ZERO),
+            producer_id_expiration_ms: self.registry.settings.producer_id_expiration_ms,
+            start,
+            log_start,
         })?;
         // What recovery kept may be in the page cache alone, and consumers are about to see it.
         sync_whole(directory, &mut log, &path)?;
@@ -85,6 +109,9 @@ impl ClosedPartition {
         Ok(Partition::new(topic, self.slot.index, directory, self.leader_epoch, log))
     }
 }
+
+/// Where a partition lies, and the partition if its files are in order.
+type Opened = (Arc<DataDirectory>, Result<Arc<Partition>, OpenPartitionError>);
 
 fn sync_whole(
     directory: &DataDirectory,

@@ -55,17 +55,26 @@ impl SyncPool {
         &mut self,
         works: impl Iterator<Item = &'a SyncWork>,
     ) -> io::Result<()> {
-        let mut targets: Vec<Target> = Vec::new();
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
         for work in works {
-            targets.extend(work.files.iter().cloned().map(Target::File));
-            targets.extend(work.directories.iter().cloned().map(Target::Directory));
+            files.extend(work.files.iter().cloned().map(Target::File));
+            directories.extend(work.directories.iter().cloned().map(Target::Directory));
         }
-        if let [target] = targets.as_slice() {
-            return target.sync(self.files.as_ref());
+        // Names after content: a crash in between must not leave a name for something half written.
+        self.sync_together(files)?;
+        self.sync_together(directories)
+    }
+
+    fn sync_together(&mut self, targets: Vec<Target>) -> io::Result<()> {
+        if let [] | [_] = targets.as_slice() {
+            return targets.iter().try_for_each(|target| target.sync(self.files.as_ref()));
         }
-        self.start_helpers(targets.len().min(PARALLEL_SYNCS_MAX).saturating_sub(1));
+        let helpers = targets.len().min(PARALLEL_SYNCS_MAX) - 1;
+        self.start_helpers(helpers);
         self.shared.state.lock().waiting = targets;
-        self.shared.work.notify_all();
+        (0..helpers).for_each(|_| {
+            self.shared.work.notify_one();
+        });
         self.shared.help(self.files.as_ref(), WhenIdle::Return);
         self.shared.finish()
     }
