@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::active::{ActiveSegment, ActiveState, Incoming};
-use super::batch::{BatchHeader, set_log_append_time, set_offset_and_epoch};
+use super::batch::BatchHeader;
 use super::check::CheckedBatch;
 use super::format::{leader_epochs, partition_metadata};
 use super::index::{EntryCounts, SegmentIndex};
@@ -215,11 +215,11 @@ impl Log {
         let log = Arc::clone(self.active.log()?);
         self.active.reserve(len as u64, &self.settings);
         if let Some(room) = self.tail.room(len, position, header.base_offset, now) {
-            fill(room, batch, header);
+            batch.write_to(room, header.base_offset, header.partition_leader_epoch);
             return log.write_all_at(room, position);
         }
         let mut copy = vec![0; len];
-        fill(&mut copy, batch, header);
+        batch.write_to(&mut copy, header.base_offset, header.partition_leader_epoch);
         log.write_all_at(&copy, position)
     }
 
@@ -250,14 +250,6 @@ impl Log {
     /// A full disk is told to the producer, who tries again; anything else ends the log.
     fn failed(&mut self, error: io::Error) -> AppendError {
         if is_full(&error) { AppendError::DiskFull } else { self.fail(error) }
-    }
-}
-
-fn fill(room: &mut [u8], batch: &CheckedBatch<'_>, header: &BatchHeader) {
-    room.copy_from_slice(&batch.bytes);
-    set_offset_and_epoch(room, header.base_offset, header.partition_leader_epoch);
-    if let Some(time) = batch.log_append_time {
-        set_log_append_time(room, time);
     }
 }
 

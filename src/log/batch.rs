@@ -139,6 +139,20 @@ impl BatchHeader {
         }
     }
 
+    /// The header as [`set_timestamps`] leaves it, but for the checksum.
+    pub(super) fn with_timestamps(
+        mut self,
+        timestamp_type: TimestampType,
+        max_timestamp: Timestamp,
+    ) -> Self {
+        match timestamp_type {
+            TimestampType::CreateTime => self.attributes &= !LOG_APPEND_TIME,
+            TimestampType::LogAppendTime => self.attributes |= LOG_APPEND_TIME,
+        }
+        self.max_timestamp = max_timestamp;
+        self
+    }
+
     /// Part of a transaction: data of it, or its marker.
     pub fn is_transactional(&self) -> bool {
         self.attributes & TRANSACTIONAL != 0
@@ -179,6 +193,26 @@ pub(super) fn codec_of(attributes: i16) -> Result<Codec, UnknownCodec> {
     }
 }
 
+/// The attributes of a batch.
+pub(super) fn make_attributes(
+    codec: Codec,
+    timestamp_type: TimestampType,
+    transactional: bool,
+    control: bool,
+) -> i16 {
+    let codec = match codec {
+        Codec::None => 0,
+        Codec::Gzip => 1,
+        Codec::Snappy => 2,
+        Codec::Lz4 => 3,
+        Codec::Zstd => 4,
+    };
+    let time = if timestamp_type == TimestampType::LogAppendTime { LOG_APPEND_TIME } else { 0 };
+    let transactional = if transactional { TRANSACTIONAL } else { 0 };
+    let control = if control { CONTROL } else { 0 };
+    codec | time | transactional | control
+}
+
 /// CRC-32C (Castagnoli) of `bytes`.
 #[inline]
 pub fn crc32c(bytes: &[u8]) -> u32 {
@@ -202,22 +236,28 @@ pub fn set_offset_and_epoch(batch: &mut [u8], base_offset: Offset, epoch: Leader
     batch[AT_LEADER_EPOCH..AT_LEADER_EPOCH + 4].copy_from_slice(&epoch.get().to_be_bytes());
 }
 
-/// Marks a whole batch of magic 2 as appended at `time`: every record then has this timestamp. Renews the checksum.
+/// Sets whose time a whole batch of magic 2 shows, and its largest timestamp: for LogAppendTime that is the timestamp of
+/// every record. Renews the checksum.
 ///
 /// # Panics
 /// If `batch` is shorter than a header.
-pub fn set_log_append_time(batch: &mut [u8], time: Timestamp) {
-    batch[AT_ATTRIBUTES + 1] |= LOG_APPEND_TIME as u8;
-    set_max_timestamp(batch, time);
+pub fn set_timestamps(batch: &mut [u8], timestamp_type: TimestampType, max_timestamp: Timestamp) {
+    let low_attributes = &mut batch[AT_ATTRIBUTES + 1];
+    match timestamp_type {
+        TimestampType::CreateTime => *low_attributes &= !(LOG_APPEND_TIME as u8),
+        TimestampType::LogAppendTime => *low_attributes |= LOG_APPEND_TIME as u8,
+    }
+    let max_timestamp = max_timestamp.get().to_be_bytes();
+    batch[AT_MAX_TIMESTAMP..AT_MAX_TIMESTAMP + 8].copy_from_slice(&max_timestamp);
+    let crc = compute_crc(batch);
+    set_crc(batch, crc);
 }
 
-/// Corrects the largest timestamp and renews the checksum.
+/// Stores the checksum.
 ///
 /// # Panics
 /// If `batch` is shorter than a header.
-pub fn set_max_timestamp(batch: &mut [u8], time: Timestamp) {
-    batch[AT_MAX_TIMESTAMP..AT_MAX_TIMESTAMP + 8].copy_from_slice(&time.get().to_be_bytes());
-    let crc = compute_crc(batch);
+pub(super) fn set_crc(batch: &mut [u8], crc: u32) {
     batch[AT_CRC..AT_CRC + 4].copy_from_slice(&crc.to_be_bytes());
 }
 

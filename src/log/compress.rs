@@ -65,7 +65,7 @@ pub enum DecompressError {
         reason: String,
     },
     /// They hold more than allowed.
-    #[error("they decompress to more than {limit} bytes")]
+    #[error("the records decompress to more than {limit} bytes")]
     TooLarge {
         /// Allowed.
         limit: usize,

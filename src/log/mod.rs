@@ -9,6 +9,7 @@ mod append;
 pub mod batch;
 mod batch_reader;
 mod batch_start;
+pub mod builder;
 mod check;
 mod chunk;
 pub mod compress;
@@ -24,6 +25,7 @@ mod marker;
 mod open;
 mod producers;
 mod read;
+pub mod reader;
 pub mod record;
 mod recovery;
 mod retention;
@@ -42,9 +44,11 @@ mod view;
 mod words;
 
 pub use append::{AppendError, Appended};
-pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch};
 pub use log::{Log, SyncWork};
 pub use open::{OpenError, OpenLog, StartMode};
+pub use check::{
+    BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline, needs_cpu_pool,
+};
 pub use slice::{Part, Slice};
 pub use tail_pool::TailPool;
 pub use view::{

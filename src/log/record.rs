@@ -221,7 +221,7 @@ impl<'a> Iterator for Records<'a> {
 }
 
 /// What is wrong behind the last record, said once.
-fn end_of_records(ended: &mut bool, left: i32, rest: &[u8]) -> Option<RecordDamage> {
+pub(super) fn end_of_records(ended: &mut bool, left: i32, rest: &[u8]) -> Option<RecordDamage> {
     if std::mem::replace(ended, true) {
         return None;
     }

@@ -80,7 +80,7 @@ fn offset_and_epoch_leave_the_checksum_right() {
 fn append_time_renews_the_checksum() {
     let mut bytes = from_hex(TWO_RECORDS);
     let before = BatchHeader::parse(&bytes).unwrap();
-    set_log_append_time(&mut bytes, Timestamp::new(1_800_000_000_000));
+    set_timestamps(&mut bytes, TimestampType::LogAppendTime, Timestamp::new(1_800_000_000_000));
     let header = BatchHeader::parse(&bytes).unwrap();
     assert_eq!(header.timestamp_type(), TimestampType::LogAppendTime);
     assert_eq!(header.max_timestamp, Timestamp::new(1_800_000_000_000));

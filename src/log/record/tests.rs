@@ -34,7 +34,7 @@ fn a_transaction_marker_is_one_record() {
 #[test]
 fn the_broker_s_time_stands_for_every_record() {
     let mut bytes = from_hex(TWO_RECORDS);
-    crate::log::batch::set_log_append_time(&mut bytes, Timestamp::new(42));
+    crate::log::batch::set_timestamps(&mut bytes, TimestampType::LogAppendTime, Timestamp::new(42));
     let header = BatchHeader::parse(&bytes).unwrap();
     for record in Records::new(&bytes[HEADER_LEN..], 2) {
         assert_eq!(record.unwrap().timestamp(&header), Timestamp::new(42));
