@@ -1,0 +1,70 @@
+"""Where built things go, and how programs are run and installed."""
+
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENTS = ROOT / "compat" / "clients"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+BUILT = TARGET / "compat"
+STEP_SECONDS = 300
+
+
+def run(command, **options):
+    """Runs to the end, with output kept; raises when it fails."""
+    options.setdefault("timeout", STEP_SECONDS)
+    return subprocess.run([str(c) for c in command], check=True, capture_output=True, **options)
+
+
+def free_port():
+    """A port below the range of outgoing connections, so that nothing takes it while the broker is down."""
+    for port in range(21750, 21990):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise SystemExit("no free port between 21750 and 21990")
+
+
+def apt_install(*packages):
+    """Installs Debian packages; the lists are fetched first, since a new machine has none."""
+    run(["apt-get", "update", "-qq"])
+    run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages], timeout=600)
+
+
+def need_program(program, package):
+    """An error text if the program is not there and cannot be installed."""
+    if shutil.which(program):
+        return None
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return f"{program} is missing: install the package {package}"
+    apt_install(package)
+    return None
+
+
+def kafka_libraries():
+    """The folder with Apache Kafka's jars, fetched by Maven the first time."""
+    given = os.environ.get("KAFKA_LIBS")
+    if given:
+        return Path(given)
+    libraries = BUILT / "kafka-libraries"
+    if not any(libraries.glob("kafka_2.13-*.jar")):
+        libraries.mkdir(parents=True, exist_ok=True)
+        run(["mvn", "-q", "-B", "-f", CLIENTS / "java" / "pom.xml", "dependency:copy-dependencies",
+             "-DincludeScope=runtime", f"-DoutputDirectory={libraries}"], timeout=900)
+    return libraries
+
+
+def highwater_binary():
+    """The release binary, built unless HIGHWATER_BIN names one."""
+    given = os.environ.get("HIGHWATER_BIN")
+    if given:
+        return Path(given).resolve()
+    run(["cargo", "build", "--release", "--locked", "--bin", "highwater"], cwd=ROOT, timeout=1200)
+    return TARGET / "release" / "highwater"

@@ -1,0 +1,93 @@
+//! The broker under load: started for one case or running already, and the CPU time that it has used.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const START_WAIT: Duration = Duration::from_secs(30);
+
+pub(crate) struct Target {
+    pub(crate) address: String,
+    /// A name that no case before has used on this broker.
+    pub(crate) topic: String,
+    pid: Option<i32>,
+    process: Option<Child>,
+    _directory: Option<tempfile::TempDir>,
+}
+
+impl Target {
+    pub(crate) fn running(address: String, pid: Option<i32>) -> Self {
+        Self { address, topic: topic(), pid, process: None, _directory: None }
+    }
+
+    pub(crate) fn start(binary: &Path, directory: Option<&Path>, durability: &str) -> Self {
+        let place = match directory {
+            Some(directory) => tempfile::tempdir_in(directory),
+            None => tempfile::tempdir(),
+        };
+        let place = place.expect("a directory for the data");
+        let address = format!("127.0.0.1:{}", free_port());
+        let process = Command::new(binary)
+            .arg("--data-dir")
+            .arg(place.path())
+            .args(["--listen", &address, "--set", &format!("highwater.durability={durability}")])
+            .env("RUST_LOG", "error")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!("{}: {error}; cargo build --release makes it", binary.display())
+            });
+        let pid = i32::try_from(process.id()).ok();
+        let target =
+            Self { address, topic: topic(), pid, process: Some(process), _directory: Some(place) };
+        target.wait_until_it_answers();
+        target
+    }
+
+    fn wait_until_it_answers(&self) {
+        let limit = Instant::now() + START_WAIT;
+        while TcpStream::connect(&self.address).is_err() {
+            assert!(Instant::now() < limit, "no broker on {}", self.address);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// CPU time of all its threads so far; zero if its process is not known.
+    pub(crate) fn cpu(&self) -> Duration {
+        self.pid.map_or(Duration::ZERO, process_cpu)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// Linux derives the clock of a process from its id (`clock_getcpuclockid`).
+fn process_cpu(pid: i32) -> Duration {
+    let mut clock = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both calls write to the variables passed and nothing else.
+    let failed = unsafe {
+        libc::clock_getcpuclockid(pid, &raw mut clock) != 0
+            || libc::clock_gettime(clock, &raw mut time) != 0
+    };
+    assert!(!failed, "no process {pid}");
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+fn topic() -> String {
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("load-{}", now.as_nanos())
+}
+
+fn free_port() -> u16 {
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (21_700..22_700).find(free).expect("a free port")
+}
