@@ -2,10 +2,12 @@
 //!
 //! The layers and what each may import are described in `ARCHITECTURE.md` and held by `tests/tidy.rs`.
 
+pub mod app;
 pub mod broker;
 pub mod cli;
 pub mod config;
 pub mod env;
+pub mod gateway;
 pub mod kafka;
 pub mod log;
 pub mod metadata;

@@ -16,6 +16,7 @@ use super::sync::SyncQueue;
 use crate::config::{Durability, TopicSettings};
 use crate::env::{Env, Shutdown};
 use crate::log::StartMode;
+use crate::observe::Health;
 use crate::storage::{
     Checkpoint, CleanShutdown, LastStop, LogDirectory, OffsetCheckpoint, OpenDirectoryError,
 };
@@ -47,15 +48,17 @@ pub struct DataDirectory {
 pub struct DirectoryFailures {
     online: AtomicUsize,
     shutdown: Shutdown,
+    health: Arc<Health>,
 }
 
 impl DirectoryFailures {
     /// `directories` are online; when the last one fails `shutdown` is requested.
-    pub fn new(directories: usize, shutdown: Shutdown) -> Arc<Self> {
-        Arc::new(Self { online: AtomicUsize::new(directories), shutdown })
+    pub fn new(directories: usize, shutdown: Shutdown, health: Arc<Health>) -> Arc<Self> {
+        Arc::new(Self { online: AtomicUsize::new(directories), shutdown, health })
     }
 
-    fn one_failed(&self) {
+    fn one_failed(&self, directory: &Path, reason: &str) {
+        self.health.directory_failed(directory.to_owned(), reason.to_owned());
         if self.online.fetch_sub(1, Ordering::AcqRel) == 1 {
             tracing::error!("no log directory is left online, the broker stops");
             self.shutdown.request();
@@ -145,7 +148,7 @@ impl DataDirectory {
     pub fn fail(&self, reason: &str) {
         if self.offline.set(reason.to_owned()).is_ok() {
             tracing::error!(directory = %self.path.display(), reason, "log directory goes offline");
-            self.failures.one_failed();
+            self.failures.one_failed(&self.path, reason);
         }
     }
 

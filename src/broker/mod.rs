@@ -46,6 +46,7 @@ pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
 use crate::env::{ByteBudget, Env, Shutdown};
 use crate::metadata::MetadataStore;
+use crate::observe::{Health, Metrics};
 use crate::types::{PartitionIndex, TopicId};
 
 /// The broker without any front end.
@@ -59,6 +60,10 @@ pub struct Broker {
     pub metadata: Arc<MetadataStore>,
     /// The one budget of bytes.
     pub budget: Arc<ByteBudget>,
+    /// Counters and gauges of everything.
+    pub metrics: Arc<Metrics>,
+    /// For probes.
+    pub health: Arc<Health>,
     /// Held on blocking threads while a change of topics or configs is checked and written, so that what was checked is what
     /// is changed.
     pub changes: Mutex<()>,

@@ -16,6 +16,7 @@ use crate::config::BrokerSettings;
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::log::TailPool;
 use crate::metadata::{Image, MetadataStore};
+use crate::observe::{Health, Metrics};
 use crate::storage::{CleanShutdown, LogDirectory, OpenDirectoryError, stray_name};
 use crate::types::TopicPartition;
 
@@ -32,6 +33,10 @@ pub struct OpenBroker {
     pub directories: Vec<LogDirectory>,
     /// The one budget of bytes.
     pub budget: Arc<ByteBudget>,
+    /// Counters and gauges of everything.
+    pub metrics: Arc<Metrics>,
+    /// For probes.
+    pub health: Arc<Health>,
     /// Requested by the broker itself when no log directory is left.
     pub shutdown: Shutdown,
 }
@@ -45,7 +50,11 @@ impl Broker {
             args.settings.log_flush_offset_checkpoint_interval_ms,
         );
         let image = args.metadata.image();
-        let failures = DirectoryFailures::new(args.directories.len(), args.shutdown.clone());
+        let failures = DirectoryFailures::new(
+            args.directories.len(),
+            args.shutdown.clone(),
+            Arc::clone(&args.health),
+        );
         let mut directories = Vec::with_capacity(args.directories.len());
         let mut found = HashMap::new();
         for (number, directory) in args.directories.into_iter().enumerate() {
@@ -76,6 +85,8 @@ impl Broker {
             settings: args.settings,
             metadata: args.metadata,
             budget: args.budget,
+            metrics: args.metrics,
+            health: args.health,
             shutdown: args.shutdown,
             partitions,
             agenda,

@@ -87,6 +87,11 @@ impl PartitionRegistry {
         self.placement.directories()
     }
 
+    /// Bytes of the budget that the tails of all logs hold.
+    pub fn tail_bytes(&self) -> usize {
+        self.tail_pool.held_bytes()
+    }
+
     /// Finds a partition of a topic that the caller found in an image.
     pub fn find(self: &Arc<Self>, topic: &Topic, index: PartitionIndex) -> Lookup {
         let Some(state) = topic.partition(index) else { return Lookup::Unknown };

@@ -68,6 +68,16 @@ pub enum Note {
     NotHere(Vec<String>),
 }
 
+impl Note {
+    /// True if somebody probably made a mistake.
+    pub fn is_warning(&self) -> bool {
+        match self {
+            Self::Unknown { .. } | Self::Twice { .. } => true,
+            Self::Later(_) | Self::NotHere(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

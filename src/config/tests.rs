@@ -49,9 +49,11 @@ fn names_are_unique_and_sorted_within_their_group() {
     assert!(table::TOPIC.is_sorted_by(|a, b| a.name < b.name));
 }
 
+type Judged = (&'static [(&'static str, &'static str)], Result<&'static str, &'static str>);
+
 /// Overrides, and what `LogConfig.validate` of Apache Kafka 4.4.0 makes of them: the first value in its canonical form, or the
 /// message. Printed by Kafka itself.
-const KAFKA_ON_TOPIC_OVERRIDES: &[(&[(&str, &str)], Result<&str, &str>)] = &[
+const KAFKA_ON_TOPIC_OVERRIDES: &[Judged] = &[
     (
         &[("retention.ms", "abc")],
         Err("Invalid value abc for configuration retention.ms: Not a number of type LONG"),

@@ -57,12 +57,10 @@ metrics! {
     fetch_wait_seconds: Durations = "highwater_fetch_wait_seconds", "Time that fetches waited for data.";
     reads: PerLabel<ReadFrom, Counter> = "highwater_reads_total", "Reads of partitions, by where the bytes came from.";
 
-    memory: PerLabel<Pool, Gauge> = "highwater_memory_used_bytes", "Bytes of the budget in use, by pool.";
     memory_refusals: Counter = "highwater_memory_refusals_total", "Times that the budget had no bytes and something was refused.";
 
     partitions_open: Gauge = "highwater_partitions_open", "Partitions whose log is open.";
     segments_deleted: Counter = "highwater_segments_deleted_total", "Segments deleted by retention.";
-    log_directories_offline: Gauge = "kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.";
 }
 
 fn row<T: Expose>(out: &mut String, name: &str, help: &str, metric: &T) {
@@ -124,19 +122,5 @@ label! {
         PageCache = "page_cache",
         /// Files, on the blocking pool.
         Files = "files",
-    }
-}
-
-label! {
-    /// Who holds bytes of the budget.
-    Pool as "pool" {
-        /// Request frames, until they are answered.
-        Frames = "frames",
-        /// Decompressed records under check.
-        Decompression = "decompression",
-        /// Tails of partitions.
-        Tail = "tail",
-        /// Responses not yet written.
-        Responses = "responses",
     }
 }

@@ -102,10 +102,10 @@ fn histograms_are_cumulative_and_bounds_belong_to_their_bucket() {
 #[test]
 fn labels_with_few_values_are_always_exposed() {
     let metrics = Metrics::default();
-    metrics.memory.of(Pool::Tail).set(7);
+    metrics.reads.of(ReadFrom::Files).add(7);
     let text = exposed(&metrics);
-    assert!(text.contains("\nhighwater_memory_used_bytes{pool=\"tail\"} 7\n"), "{text}");
-    assert!(text.contains("\nhighwater_memory_used_bytes{pool=\"frames\"} 0\n"), "{text}");
+    assert!(text.contains("\nhighwater_reads_total{source=\"files\"} 7\n"), "{text}");
+    assert!(text.contains("\nhighwater_reads_total{source=\"tail\"} 0\n"), "{text}");
 }
 
 #[test]
@@ -115,7 +115,6 @@ fn every_label_value_sits_at_its_index() {
             assert_eq!(label.index(), place);
         }
     }
-    check::<Pool>();
     check::<ReadFrom>();
     check::<Refusal>();
 }

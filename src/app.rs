@@ -1,0 +1,224 @@
+//! The composition root: from settings to a running broker and back.
+//!
+//! Start: log directories (locked, formatted if new) → listeners bound, so that a taken port ends the start before any data
+//! is touched → metadata → broker → HTTP port → connections accepted. Stop is the reverse. Everything that waits for the
+//! disk runs on the blocking pool.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::broker::{Broker, OpenBroker};
+use crate::config::BrokerSettings;
+use crate::env::{self, ByteBudget, Env, Shutdown};
+use crate::gateway::Gateway;
+use crate::kafka::network::{self, BindError, Server};
+use crate::metadata::{Endpoint, MetadataError, MetadataStore, OpenMetadata};
+use crate::observe::{Health, Metrics, Phase};
+use crate::storage::{LogDirectory, MetaProperties, OpenDirectoryError};
+
+/// After a stop was asked for: how long requests that have begun may take to be answered.
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// What a broker starts from.
+#[derive(Debug)]
+pub struct StartArgs {
+    /// Clock, random numbers, files.
+    pub env: Env,
+    /// As loaded.
+    pub settings: BrokerSettings,
+}
+
+/// Why the broker did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A log directory cannot be used: held by another process, of another node, damaged, unreadable.
+    #[error(transparent)]
+    Directory(#[from] OpenDirectoryError),
+    /// A listener cannot be bound.
+    #[error(transparent)]
+    Listener(#[from] BindError),
+    /// The HTTP port cannot be bound.
+    #[error("the HTTP port {address} cannot be bound: {source}")]
+    Http {
+        /// As configured.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The metadata log cannot be used.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+}
+
+/// A running broker. Dropping it without [`Running::stop`] leaves the log directories as a crash would.
+#[derive(Debug)]
+pub struct Running {
+    broker: Arc<Broker>,
+    server: Server,
+    gateway: Option<Gateway>,
+    addresses: Vec<SocketAddr>,
+    health: Arc<Health>,
+    shutdown: Shutdown,
+}
+
+/// Starts a broker; it answers once this returns. Called inside the async runtime that it will run on.
+pub async fn start(args: StartArgs) -> Result<Running, StartError> {
+    let StartArgs { env, settings } = args;
+    let health = Arc::new(Health::default());
+    let shutdown = Shutdown::default();
+    let (settings, directories) = blocking({
+        let env = env.clone();
+        move || open_directories(&env, settings)
+    })
+    .await?;
+    let bound = network::bind(&settings).await?;
+    let addresses = bound.addresses().to_vec();
+    let settings = settings.with_bound_ports(&addresses);
+    let broker = blocking({
+        let parts = Parts {
+            settings,
+            directories,
+            health: Arc::clone(&health),
+            shutdown: shutdown.clone(),
+        };
+        move || open_broker(env, parts)
+    })
+    .await?;
+    let gateway = open_gateway(&broker).await?;
+    let server = network::serve(bound, Arc::clone(&broker));
+    health.enter(Phase::Ready);
+    Ok(Running { broker, server, gateway, addresses, health, shutdown })
+}
+
+impl Running {
+    /// The addresses of the Kafka listeners, in the order of the settings.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The address of the HTTP port, if there is one.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.gateway.as_ref().map(Gateway::address)
+    }
+
+    /// What it serves.
+    pub fn broker(&self) -> &Arc<Broker> {
+        &self.broker
+    }
+
+    /// Completes when the broker cannot go on by itself: no log directory is left. Cancel safe.
+    pub async fn failed(&self) {
+        self.shutdown.requested().await;
+    }
+
+    /// Stops: no new connections, begun requests are answered, everything is synced, the stop is marked as clean. Takes
+    /// [`ANSWER_WITHIN`] at most for the answers, and what the disk needs for the rest.
+    pub async fn stop(self) {
+        self.health.enter(Phase::Stopping);
+        self.server.stop(ANSWER_WITHIN).await;
+        let broker = self.broker;
+        // A panic in it has been reported when it happened; without a mark the next start recovers.
+        let _ = env::spawn_blocking(move || broker.close()).await;
+        if let Some(gateway) = self.gateway {
+            gateway.stop().await;
+        }
+    }
+}
+
+/// Runs work that waits for the disk.
+async fn blocking<T, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, StartError>
+where
+    T: Send + 'static,
+    E: Send + 'static,
+    StartError: From<E>,
+{
+    match env::spawn_blocking(work).await {
+        Ok(result) => Ok(result?),
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+/// Locks and opens all log directories, the one with the metadata first: it knows the cluster that the others belong to.
+fn open_directories(
+    env: &Env,
+    mut settings: BrokerSettings,
+) -> Result<(BrokerSettings, Vec<LogDirectory>), StartError> {
+    adopt_node_id(env, &mut settings)?;
+    let open = |path: &Path, cluster: Option<&str>| {
+        LogDirectory::open(env, path, settings.node_id, cluster)
+    };
+    let first = open(&settings.metadata_log_dir, settings.cluster_id.as_deref())?;
+    let mut directories = vec![first];
+    let others = settings.log_dirs.iter().filter(|path| **path != settings.metadata_log_dir);
+    for path in others {
+        let cluster = directories[0].cluster_id().to_owned();
+        directories.push(open(path, Some(&cluster))?);
+    }
+    Ok((settings, directories))
+}
+
+/// Where nobody gave a `node.id`, a directory that belongs to a node already says which.
+fn adopt_node_id(env: &Env, settings: &mut BrokerSettings) -> Result<(), StartError> {
+    if settings.node_id_given {
+        return Ok(());
+    }
+    let path = settings.metadata_log_dir.join(MetaProperties::FILE_NAME);
+    let failed = |source| OpenDirectoryError::Io { path: path.clone(), source };
+    let found = env.files.read(&path).map_err(failed)?;
+    // A damaged file is reported by the opening of the directory.
+    if let Some(meta) = found.and_then(|bytes| MetaProperties::decode(&bytes).ok()) {
+        settings.node_id = meta.node_id;
+    }
+    Ok(())
+}
+
+/// What the broker is made of besides the seams.
+struct Parts {
+    settings: BrokerSettings,
+    directories: Vec<LogDirectory>,
+    health: Arc<Health>,
+    shutdown: Shutdown,
+}
+
+fn open_broker(env: Env, parts: Parts) -> Result<Arc<Broker>, StartError> {
+    let Parts { settings, directories, health, shutdown } = parts;
+    let mut open = OpenMetadata::new(env.clone(), &directories[0], settings.node_id);
+    open.rack.clone_from(&settings.broker_rack);
+    open.snapshot_after_bytes = settings.metadata_log_max_record_bytes_between_snapshots;
+    open.endpoints = endpoints(&settings);
+    let metadata = Arc::new(MetadataStore::open(open)?);
+    let budget = ByteBudget::new(settings.memory_bytes);
+    Ok(Broker::open(OpenBroker {
+        env,
+        settings: Arc::new(settings),
+        metadata,
+        directories,
+        budget,
+        metrics: Arc::new(Metrics::default()),
+        health,
+        shutdown,
+    })?)
+}
+
+async fn open_gateway(broker: &Arc<Broker>) -> Result<Option<Gateway>, StartError> {
+    let Some(address) = broker.settings.http_listen.clone() else { return Ok(None) };
+    match Gateway::open(&address, Arc::clone(broker)).await {
+        Ok(gateway) => Ok(Some(gateway)),
+        Err(source) => Err(StartError::Http { address, source }),
+    }
+}
+
+fn endpoints(settings: &BrokerSettings) -> Vec<Endpoint> {
+    let endpoint = |listener: &crate::config::Listener| Endpoint {
+        name: listener.name.clone(),
+        host: listener.advertised_host.clone(),
+        port: listener.advertised_port,
+        security_protocol: 0,
+    };
+    settings.listeners.iter().map(endpoint).collect()
+}

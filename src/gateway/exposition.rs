@@ -1,0 +1,42 @@
+//! All metrics as text: the table of `observe`, the state of the broker, its topics, its process.
+
+use super::{process, topics};
+use crate::broker::Broker;
+use crate::observe::header;
+
+/// Prometheus' text format.
+pub(super) fn text(broker: &Broker) -> String {
+    let mut out = String::with_capacity(16 * 1024);
+    build(&mut out);
+    broker.metrics.expose(&mut out);
+    memory(&mut out, broker);
+    topics::expose(&mut out, broker);
+    process::expose(&mut out);
+    out
+}
+
+fn build(out: &mut String) {
+    header(out, "highwater_build_info", "gauge", "The version that runs.");
+    out.push_str(concat!("highwater_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1\n"));
+}
+
+/// The one budget of bytes: tails of partitions, and everything that requests hold.
+fn memory(out: &mut String, broker: &Broker) {
+    let tails = broker.partitions.tail_bytes();
+    let requests = broker.budget.used_bytes().saturating_sub(tails);
+    header(out, "highwater_memory_used_bytes", "gauge", "Bytes of highwater.memory.bytes in use.");
+    out.push_str(&format!("highwater_memory_used_bytes{{pool=\"tails\"}} {tails}\n"));
+    out.push_str(&format!("highwater_memory_used_bytes{{pool=\"requests\"}} {requests}\n"));
+    single(
+        out,
+        "highwater_memory_limit_bytes",
+        "The setting highwater.memory.bytes.",
+        broker.budget.limit_bytes(),
+    );
+}
+
+/// A gauge without labels.
+pub(super) fn single(out: &mut String, name: &str, help: &str, value: impl std::fmt::Display) {
+    header(out, name, "gauge", help);
+    out.push_str(&format!("{name} {value}\n"));
+}

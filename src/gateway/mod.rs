@@ -1,0 +1,12 @@
+//! The HTTP front end: metrics and health on a port that is off unless it is set.
+//!
+//! It is small and bounded on purpose: [`server::CONNECTIONS_MAX`] connections, a time-out for request heads, no bodies. It
+//! never uses the Kafka front end.
+
+mod exposition;
+mod process;
+mod routes;
+mod server;
+mod topics;
+
+pub use server::Gateway;

@@ -1,0 +1,48 @@
+//! What the HTTP port answers.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+
+use super::exposition;
+use crate::broker::Broker;
+
+/// Besides Kubernetes' names the ones that other Kafka-compatible brokers and bridges are already polled under.
+pub(super) fn router(broker: Arc<Broker>) -> Router {
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(healthy))
+        .route("/healthy", get(healthy))
+        .route("/readyz", get(ready))
+        .route("/ready", get(ready))
+        .route("/status/ready", get(ready))
+        .route("/v1/status/ready", get(ready))
+        .with_state(broker)
+}
+
+/// Prometheus' text format.
+async fn metrics(State(broker): State<Arc<Broker>>) -> impl IntoResponse {
+    let content_type = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (content_type, exposition::text(&broker))
+}
+
+/// The process lives and its log directories can be written.
+async fn healthy(State(broker): State<Arc<Broker>>) -> impl IntoResponse {
+    verdict(broker.health.why_unhealthy())
+}
+
+/// It serves and is not about to stop.
+async fn ready(State(broker): State<Arc<Broker>>) -> impl IntoResponse {
+    verdict(broker.health.why_not_ready())
+}
+
+fn verdict(objection: Option<String>) -> (StatusCode, String) {
+    match objection {
+        None => (StatusCode::OK, "ok\n".to_owned()),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+    }
+}
