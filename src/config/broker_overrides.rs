@@ -15,15 +15,15 @@ pub enum BrokerScope {
     All,
 }
 
-/// Why broker overrides are refused: INVALID_CONFIG with Kafka's text. Key and value together are Kafka's names.
+/// Why broker overrides are refused: INVALID_REQUEST with Kafka's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidBrokerOverride {
     /// Only a restart changes it.
-    #[error("Cannot update these configs dynamically: Set({0})")]
+    #[error("Cannot update these configs dynamically: [{0}]")]
     ReadOnly(String),
     /// It cannot be set for all brokers at once.
     #[error(
-        "Cannot update these configs at default cluster level, broker id must be specified: Set({0})"
+        "Cannot update these configs at default cluster level, broker id must be specified: [{0}]"
     )]
     OneBrokerOnly(String),
     /// The value is not accepted.
@@ -41,18 +41,16 @@ pub fn validate_broker_overrides(
     scope: BrokerScope,
     overrides: &Overrides,
 ) -> Result<(), InvalidBrokerOverride> {
+    let read_only = names(overrides, |update| update == Update::ReadOnly);
+    if !read_only.is_empty() {
+        return Err(InvalidBrokerOverride::ReadOnly(read_only));
+    }
+    let one_only = names(overrides, |update| update == Update::PerBroker);
+    if scope == BrokerScope::All && !one_only.is_empty() {
+        return Err(InvalidBrokerOverride::OneBrokerOnly(one_only));
+    }
     for (name, text) in overrides {
-        let Some(setting) = table::broker(name) else { continue };
-        match (setting.scope, scope) {
-            (Scope::Broker(Update::ReadOnly) | Scope::Topic { .. }, _) => {
-                return Err(InvalidBrokerOverride::ReadOnly(name.clone()));
-            }
-            (Scope::Broker(Update::PerBroker), BrokerScope::All) => {
-                return Err(InvalidBrokerOverride::OneBrokerOnly(name.clone()));
-            }
-            (Scope::Broker(Update::PerBroker | Update::ClusterWide), _) => {}
-        }
-        setting.parse(text)?;
+        table::broker(name).map(|setting| setting.parse(text)).transpose()?;
     }
     let none = Overrides::new();
     let layers = Layers { broker: overrides, cluster: &none, statics };
@@ -60,4 +58,13 @@ pub fn validate_broker_overrides(
         return Err(InvalidBrokerOverride::Retention);
     }
     Ok(())
+}
+
+/// The overridden settings of one kind, as Kafka lists them.
+fn names(overrides: &Overrides, kind: impl Fn(Update) -> bool) -> String {
+    let of_kind = |name: &&String| match table::broker(name).map(|setting| setting.scope) {
+        Some(Scope::Broker(update)) => kind(update),
+        Some(Scope::Topic { .. }) | None => false,
+    };
+    overrides.keys().filter(of_kind).map(String::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -54,11 +54,8 @@ fn topic_setting(
 ) -> DescribedConfig {
     let overridden = overrides.get(row.name).and_then(|text| row.parse(text).ok());
     let set_here = overridden.as_ref().map(|value| synonym(row, value, Source::Topic));
-    let of_broker = row
-        .synonyms()
-        .iter()
-        .filter_map(|name| table::broker(name))
-        .flat_map(|setting| of_layers(layers, setting));
+    let of_broker =
+        row.synonyms().first().map(|name| broker_synonyms(layers, name)).unwrap_or_default();
     let synonyms = set_here.into_iter().chain(of_broker).collect();
     described(row, overridden.or_else(|| layers.topic_fallback(row)), synonyms)
 }
@@ -66,7 +63,7 @@ fn topic_setting(
 /// All settings of the broker.
 pub fn describe_broker(layers: Layers<'_>) -> Vec<DescribedConfig> {
     table::broker_settings()
-        .map(|row| described(row, layers.value(row), with_synonyms(layers, row)))
+        .map(|row| described(row, layers.value(row), broker_synonyms(layers, row.name)))
         .collect()
 }
 
@@ -98,10 +95,6 @@ fn described(
     }
 }
 
-fn of_layers(layers: Layers<'_>, row: &'static Setting) -> Vec<Synonym> {
-    layers.all(row).iter().map(|(value, source)| synonym(row, value, *source)).collect()
-}
-
 /// Broker settings of several names that mean the same, the strongest first (`DynamicBrokerConfig.brokerConfigSynonyms`).
 const FAMILIES: &[&[&str]] = &[
     &["log.roll.ms", "log.roll.hours"],
@@ -109,22 +102,25 @@ const FAMILIES: &[&[&str]] = &[
     &["log.retention.ms", "log.retention.minutes", "log.retention.hours"],
 ];
 
-fn with_synonyms(layers: Layers<'_>, row: &'static Setting) -> Vec<Synonym> {
+/// Every value that a broker setting has under any of its names, by source and then by name. What stands before the first
+/// value under `name` itself is left out, so that a setting which is null everywhere shows nothing, even where a weaker name has
+/// a value (`ConfigHelper.configSynonyms`).
+fn broker_synonyms(layers: Layers<'_>, name: &str) -> Vec<Synonym> {
+    let alone = [name];
     // The scheduler interval is only a fallback: what is set for it is not set for the other.
-    let family = match row.name {
+    let family = match name {
         "log.flush.interval.ms" => {
-            Some(&["log.flush.interval.ms", "log.flush.scheduler.interval.ms"][..])
+            &["log.flush.interval.ms", "log.flush.scheduler.interval.ms"][..]
         }
-        name => FAMILIES.iter().copied().find(|family| family.contains(&name)),
+        _ => FAMILIES.iter().copied().find(|family| family.contains(&name)).unwrap_or(&alone),
     };
-    match family {
-        Some(names) => names
-            .iter()
-            .filter_map(|name| table::broker(name))
-            .flat_map(|row| of_layers(layers, row))
-            .collect(),
-        None => of_layers(layers, row),
-    }
+    let settings = family.iter().filter_map(|name| table::broker(name));
+    let of_setting = |row: &'static Setting| {
+        layers.all(row).into_iter().map(move |(value, source)| synonym(row, &value, source))
+    };
+    let mut all: Vec<Synonym> = settings.flat_map(of_setting).collect();
+    all.sort_by_key(|synonym| synonym.source.wire_code());
+    all.into_iter().skip_while(|synonym| synonym.name != name).collect()
 }
 
 fn synonym(row: &'static Setting, value: &Value, source: Source) -> Synonym {

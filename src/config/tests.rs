@@ -414,12 +414,11 @@ fn described_topics_show_where_each_value_comes_from() {
         find(name).synonyms.iter().map(|synonym| (synonym.name, synonym.source)).collect()
     };
     assert_eq!(find("flush.ms").value.as_deref(), Some("5"));
-    let flush = [("flush.ms", Source::Topic), ("log.flush.scheduler.interval.ms", Source::Default)];
-    assert_eq!(sources("flush.ms"), flush);
+    assert_eq!(sources("flush.ms"), [("flush.ms", Source::Topic)]);
     assert_eq!(find("retention.ms").value.as_deref(), Some("3600000"));
-    let retention =
-        [("log.retention.hours", Source::StaticBroker), ("log.retention.hours", Source::Default)];
-    assert_eq!(sources("retention.ms"), retention);
+    // As Kafka: hours are no value of log.retention.ms, so there is nothing to show and the source is "default".
+    assert_eq!(sources("retention.ms"), []);
+    assert_eq!(find("retention.ms").source, Source::Default);
     assert_eq!(find("cleanup.policy").source, Source::DynamicDefault);
     assert_eq!(find("segment.bytes").source, Source::Default);
     assert_eq!(find("segment.bytes").value.as_deref(), Some("1073741824"));
@@ -446,7 +445,12 @@ fn only_what_kafka_can_change_while_it_runs_can_be_changed() {
     assert_eq!(verdict(BrokerScope::All, &[("log.retention.ms", "5")]), Ok(()));
     assert_eq!(verdict(BrokerScope::One, &[("plug.in", "x")]), Ok(()));
     let error = verdict(BrokerScope::One, &[("num.partitions", "5")]).unwrap_err();
-    assert_eq!(error, "Cannot update these configs dynamically: Set(num.partitions)");
+    assert_eq!(error, "Cannot update these configs dynamically: [num.partitions]");
+    let both = verdict(BrokerScope::One, &[("num.partitions", "7"), ("node.id", "5")]);
+    assert_eq!(
+        both.unwrap_err(),
+        "Cannot update these configs dynamically: [node.id, num.partitions]"
+    );
     assert!(verdict(BrokerScope::One, &[("listeners", "PLAINTEXT://:1")]).is_ok());
     assert!(verdict(BrokerScope::All, &[("listeners", "PLAINTEXT://:1")]).is_err());
     assert!(verdict(BrokerScope::All, &[("log.retention.ms", "0")]).is_err());
