@@ -147,7 +147,7 @@ impl Broker {
         let plan = Plan {
             node: self.settings.node_id,
             image: &image,
-            configs: BrokerConfigs::at(self, &image),
+            configs: BrokerConfigs::at(&self.settings, &image),
         };
         let planned = plan.all(request.resources);
         match request.mode {
@@ -175,9 +175,9 @@ impl Broker {
 }
 
 /// A resource with the changes that it needs.
-struct PlannedChange {
+pub(super) struct PlannedChange {
     resource: ResourceName,
-    result: Result<Vec<ConfigChange>, AlterConfigError>,
+    pub(super) result: Result<Vec<ConfigChange>, AlterConfigError>,
 }
 
 impl PlannedChange {
@@ -187,14 +187,14 @@ impl PlannedChange {
 }
 
 /// Checks changes against one image. Pure.
-struct Plan<'a> {
-    node: BrokerId,
-    image: &'a Image,
-    configs: BrokerConfigs,
+pub(super) struct Plan<'a> {
+    pub(super) node: BrokerId,
+    pub(super) image: &'a Image,
+    pub(super) configs: BrokerConfigs,
 }
 
 impl Plan<'_> {
-    fn all(&self, resources: Vec<ResourceChange>) -> Vec<PlannedChange> {
+    pub(super) fn all(&self, resources: Vec<ResourceChange>) -> Vec<PlannedChange> {
         let mut seen = HashSet::new();
         let repeated: HashSet<ResourceName> = resources
             .iter()

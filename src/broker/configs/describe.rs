@@ -73,7 +73,7 @@ impl Broker {
         image: &Image,
         resource: &ResourceName,
     ) -> Result<Vec<DescribedConfig>, DescribeConfigError> {
-        let configs = BrokerConfigs::at(self, image);
+        let configs = BrokerConfigs::at(&self.settings, image);
         let name = &resource.name;
         match resource.kind {
             ResourceType::Topic => {

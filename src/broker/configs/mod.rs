@@ -7,6 +7,8 @@
 mod alter;
 mod describe;
 mod resource;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,11 +32,11 @@ pub struct BrokerConfigs {
 }
 
 impl BrokerConfigs {
-    /// Those of `broker` at `image`.
-    pub fn at(broker: &Broker, image: &Image) -> Self {
+    /// Those of a broker with these settings at `image`.
+    pub fn at(settings: &Arc<BrokerSettings>, image: &Image) -> Self {
         Self {
-            settings: Arc::clone(&broker.settings),
-            of_this_broker: image.overrides(&ConfigResource::Broker(broker.settings.node_id)),
+            settings: Arc::clone(settings),
+            of_this_broker: image.overrides(&ConfigResource::Broker(settings.node_id)),
             of_all_brokers: image.overrides(&ConfigResource::ClusterDefault),
         }
     }

@@ -35,7 +35,7 @@ impl Broker {
         missing.sort_unstable();
         missing.dedup();
         let specs = missing.into_iter().map(|name| self.spec_of(name)).collect();
-        let planned = create::plan(&CreationRules::of(self, &image), specs);
+        let planned = create::plan(&CreationRules::of(&self.settings, &image), specs);
         let outcomes = self.carry_out(planned).into_iter();
         outcomes.filter_map(|(name, result)| not_created(name, result.err()?)).collect()
     }

@@ -1,13 +1,14 @@
 //! CreateTopics: checks of one topic after the other, then one append for all that passed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::internal::CLUSTER_METADATA;
 use super::placement::{self, Assignment, InvalidAssignment};
 use super::{BATCH_RECORDS_MAX, Mode};
 use crate::broker::Broker;
 use crate::broker::configs::BrokerConfigs;
-use crate::config::{DescribedConfig, InvalidOverride, validate_topic_overrides};
+use crate::config::{BrokerSettings, DescribedConfig, InvalidOverride, validate_topic_overrides};
 use crate::metadata::{Image, MetadataError, NewTopic};
 use crate::types::{BrokerId, InvalidTopicName, TopicId, TopicName};
 
@@ -151,7 +152,7 @@ impl Broker {
     pub fn create_topics(&self, request: CreateTopics) -> Vec<CreateTopicOutcome> {
         let _changes = self.changes.lock();
         let image = self.metadata.image();
-        let rules = CreationRules::of(self, &image);
+        let rules = CreationRules::of(&self.settings, &image);
         let planned = plan(&rules, request.topics);
         let created = match request.mode {
             Mode::Apply => self.carry_out(planned),
@@ -198,14 +199,14 @@ pub(super) struct CreationRules<'a> {
 }
 
 impl<'a> CreationRules<'a> {
-    /// Those of the broker at this image.
-    pub(super) fn of(broker: &Broker, image: &'a Image) -> Self {
+    /// Those of a broker with these settings at this image.
+    pub(super) fn of(settings: &Arc<BrokerSettings>, image: &'a Image) -> Self {
         Self {
-            node: broker.settings.node_id,
-            partitions: broker.settings.num_partitions,
-            replication_factor: broker.settings.default_replication_factor,
+            node: settings.node_id,
+            partitions: settings.num_partitions,
+            replication_factor: settings.default_replication_factor,
             image,
-            configs: BrokerConfigs::at(broker, image),
+            configs: BrokerConfigs::at(settings, image),
         }
     }
 }

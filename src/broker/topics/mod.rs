@@ -12,6 +12,8 @@ mod delete;
 mod grow;
 mod internal;
 mod placement;
+#[cfg(test)]
+mod tests;
 
 pub use auto_create::NotCreated;
 pub use create::{CreateTopicError, CreateTopicOutcome, CreateTopics, CreatedTopic, TopicSpec};
