@@ -19,6 +19,7 @@ mod epochs;
 pub mod format;
 mod found;
 mod index;
+pub mod legacy;
 #[allow(clippy::module_inception)]
 mod log;
 mod marker;
