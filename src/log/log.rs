@@ -17,8 +17,8 @@ use super::snapshots;
 use super::tail::TailWriter;
 use super::view::LogView;
 use crate::config::TopicSettings;
-use crate::env::{Env, File};
-use crate::types::{Offset, Timestamp, TopicId};
+use crate::env::{Env, File, FileSystem};
+use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp, TopicId};
 
 /// One partition's log; the appender owns it.
 #[derive(Debug)]
@@ -91,6 +91,20 @@ pub struct SyncWork {
     pub end: Offset,
 }
 
+/// What DescribeProducers tells of a producer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's DescribeProducers")]
+pub struct ActiveProducer {
+    pub id: ProducerId,
+    pub epoch: ProducerEpoch,
+    /// −1 if only a marker of this epoch was seen.
+    pub last_sequence: i32,
+    pub last_timestamp: Timestamp,
+    /// −1 before the first marker.
+    pub coordinator_epoch: i32,
+    pub transaction_start: Option<Offset>,
+}
+
 impl Log {
     /// The newest view.
     pub fn view(&self) -> &Arc<LogView> {
@@ -142,6 +156,26 @@ impl Log {
     /// Forgets idle producers.
     pub fn expire_producers(&mut self, now: Timestamp) {
         self.producers.expire(now, self.producer_id_expiration_ms);
+    }
+
+    /// The disk that it lies on.
+    pub fn file_system(&self) -> Arc<dyn FileSystem> {
+        Arc::clone(&self.env.files)
+    }
+
+    /// All producers that are remembered, in the order of their ids.
+    pub fn active_producers(&self) -> Vec<ActiveProducer> {
+        let producers = self.producers.sorted().into_iter();
+        producers
+            .map(|(id, producer)| ActiveProducer {
+                id,
+                epoch: producer.epoch,
+                last_sequence: producer.recent.last().map_or(-1, |batch| batch.last_sequence),
+                last_timestamp: producer.last_timestamp,
+                coordinator_epoch: producer.coordinator_epoch,
+                transaction_start: producer.transaction_start,
+            })
+            .collect()
     }
 
     /// Gives the memory of the tail back, for a log that nobody writes to; reads then come from files.

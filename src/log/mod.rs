@@ -34,6 +34,7 @@ pub mod scan;
 mod segment;
 mod slice;
 mod snapshots;
+mod stored_records;
 mod sweep;
 mod tail;
 mod tail_check;
@@ -45,11 +46,11 @@ mod view;
 mod words;
 
 pub use append::{AppendError, Appended};
-pub use log::{Log, SyncWork};
-pub use open::{OpenError, OpenLog, StartMode};
 pub use check::{
     BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline, needs_cpu_pool,
 };
+pub use log::{ActiveProducer, Log, SyncWork};
+pub use open::{OpenError, OpenLog, StartMode};
 pub use slice::{Part, Slice};
 pub use tail_pool::TailPool;
 pub use view::{

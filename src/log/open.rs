@@ -105,6 +105,8 @@ impl Log {
             StartMode::Unclean { recovery_point } => recovery_point.min(log_end),
         };
         let rewrite_epochs = epochs != saved_epochs && recovery_point < log_end;
+        // What only lies outside the log need not be taken out of the file.
+        let saved_epochs = Arc::new(saved_epochs.cut(loaded.log_start, log_end));
         let mut log = Self::from_loaded(args, directory, loaded, epochs, unsynced);
         log.has_metadata = has_metadata;
         log.directory_is_new = directory_is_new;

@@ -131,13 +131,29 @@ impl Producers {
             return None;
         }
         if header.is_control() {
-            return marker.and_then(|marker| self.apply_marker(header, marker));
+            return match marker {
+                Some(marker) => self.apply_marker(header, marker),
+                None if header.records_count == 0 => self.apply_emptied_marker(header),
+                None => None,
+            };
         }
         let producer = self.by_id.entry(header.producer_id).or_insert_with(Producer::unknown);
         producer.add_batch(header);
         if header.is_transactional() && producer.transaction_start.is_none() {
             producer.transaction_start = Some(header.base_offset);
             self.open.insert(header.base_offset, header.producer_id);
+        }
+        None
+    }
+
+    /// Compaction has taken the record out of a marker, whose transaction has no data left. The batch stays for its producer
+    /// epoch, which Kafka forgets when it recovers such a log, and so fences nobody.
+    fn apply_emptied_marker(&mut self, header: &BatchHeader) -> Option<AbortedEntry> {
+        let producer = self.by_id.entry(header.producer_id).or_insert_with(Producer::unknown);
+        producer.enter_epoch(header.producer_epoch);
+        producer.last_timestamp = header.max_timestamp;
+        if let Some(start) = producer.transaction_start.take() {
+            self.open.remove(&start);
         }
         None
     }

@@ -132,7 +132,7 @@ impl<'a> Recovery<'a> {
             } else {
                 self.look_at_end(&segment, &sealed)?
             };
-            if ended.was_cut {
+            if ended.was_cut || self.has_lost_its_end(&ended, next_base) {
                 let dropped: Vec<_> = rest.map(|dropped| dropped.segment).collect();
                 self.drop_segments(dropped.iter())?;
                 return Ok((sealed, Some(ended)));
@@ -153,6 +153,14 @@ impl<'a> Recovery<'a> {
                 next_base.is_none_or(|next| next > recovery_point)
             }
         }
+    }
+
+    /// The last writes to a segment can be lost while those to the next one are not: what follows is then no continuation.
+    /// Compaction leaves such gaps on purpose.
+    fn has_lost_its_end(&self, ended: &Ended, next_base: Option<Offset>) -> bool {
+        let may_have_gaps = self.args.settings.cleanup_policy.compact;
+        let ends_early = next_base.is_some_and(|next| ended.log_end < next);
+        ends_early && !may_have_gaps && self.is_dirty(next_base)
     }
 
     fn empty_at(&self, base: Offset) -> Ended {

@@ -2,4 +2,8 @@
 #![allow(dead_code, missing_docs, reason = "each test uses a part of it")]
 
 pub mod batches;
+pub mod consumer;
+pub mod golden;
 pub mod logs;
+pub mod simulated_disk;
+pub mod strict_check;

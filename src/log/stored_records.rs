@@ -1,0 +1,37 @@
+//! The records of a stored batch of any magic, as far as searches by time look at them.
+
+use std::io;
+
+use super::batch::HEADER_LEN;
+use super::reader::RecordReader;
+use super::scan::StoredBatch;
+use crate::types::{Offset, Timestamp};
+
+/// Most bytes that a stored batch may decompress to. They pass through a window, so this bounds time, not memory.
+const DECOMPRESSED_BYTES_MAX: usize = i32::MAX as usize;
+
+/// Offset and timestamp of the first record for which `is_hit` holds; control records do not count.
+pub(super) fn first_record(
+    batch: &[u8],
+    is_hit: impl Fn(Offset, Timestamp) -> bool,
+) -> io::Result<Option<(Offset, Timestamp)>> {
+    let Some(stored) = StoredBatch::first(batch) else {
+        return Err(damaged("the batch is not whole"));
+    };
+    let Some(header) = stored.header() else { return Ok(None) };
+    let records = &stored.bytes()[HEADER_LEN..];
+    let mut reader =
+        RecordReader::new(&header, records, DECOMPRESSED_BYTES_MAX).map_err(damaged)?;
+    while let Some(record) = reader.next() {
+        let record = record.map_err(damaged)?;
+        let (offset, timestamp) = (record.offset(&header), record.timestamp(&header));
+        if is_hit(offset, timestamp) {
+            return Ok(Some((offset, timestamp)));
+        }
+    }
+    Ok(None)
+}
+
+fn damaged(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}

@@ -1,0 +1,211 @@
+//! Partitions written by Apache Kafka, opened by the engine: equal answers, equal files.
+#![allow(missing_docs, clippy::disallowed_methods, reason = "looks at files")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use highwater::config::TopicSettings;
+use highwater::log::scan::scan;
+use highwater::log::{Isolation, Log, LogView, OpenLog, StartMode, TimeQuery};
+use highwater::types::{Offset, Timestamp};
+use serde_json::{Value, json};
+use support::consumer::consume;
+use support::golden::Golden;
+use support::logs::{env, open_args, read_all};
+
+/// The fixtures were written with this `index.interval.bytes`.
+const INDEX_INTERVAL: i32 = 256;
+
+fn args(golden: &Golden, partition: &str, start: StartMode) -> OpenLog {
+    let settings =
+        TopicSettings { index_interval_bytes: INDEX_INTERVAL, ..TopicSettings::default() };
+    let directory = golden.directory(partition);
+    let metadata = std::fs::read_to_string(directory.join("partition.metadata")).unwrap();
+    let id = metadata.rsplit(' ').next().unwrap();
+    OpenLog {
+        topic_id: id.parse().expect("a topic id"),
+        start,
+        log_start: Offset::new(golden.checkpoint("log-start-offset-checkpoint", partition)),
+        producer_id_expiration_ms: i64::MAX,
+        ..open_args(&env(), &directory, settings)
+    }
+}
+
+fn unclean(golden: &Golden, partition: &str) -> StartMode {
+    let offset = golden.checkpoint("recovery-point-offset-checkpoint", partition);
+    StartMode::Unclean { recovery_point: Offset::new(offset) }
+}
+
+/// Kafka's answers about one partition, out of `expected.json`.
+fn answers<'a>(topics: &'a Value, partition: &str) -> &'a Value {
+    let (topic, index) = partition.rsplit_once('-').unwrap();
+    &topics[topic]["partitions"][index]
+}
+
+/// The same answers from the engine.
+fn our_answers(log: &Log, questions: &Value) -> Value {
+    let view = log.view();
+    let stable = view.first_unstable.unwrap_or(view.log_end);
+    let uncommitted = consume(view, Isolation::ReadUncommitted);
+    let committed = consume(view, Isolation::ReadCommitted);
+    let list_offsets: BTreeMap<&String, Value> = questions["listOffsets"]
+        .as_object()
+        .expect("questions")
+        .keys()
+        .map(|question| (question, list_offsets(view, question, stable)))
+        .collect();
+    json!({
+        "logStartOffset": view.log_start.get(),
+        "highWatermark": view.log_end.get(),
+        "lastStableOffset": stable.get(),
+        "readUncommitted": {"count": uncommitted.offsets.len(), "sha256": uncommitted.sha256},
+        "readCommitted": {
+            "count": committed.offsets.len(), "offsets": committed.ranges(), "sha256": committed.sha256
+        },
+        "listOffsets": list_offsets,
+        "producers": producers(log),
+    })
+}
+
+fn list_offsets(view: &LogView, question: &str, stable: Offset) -> Value {
+    let (question, end) = match question.strip_suffix(" read_committed") {
+        Some(question) => (question, stable),
+        None => (question, view.log_end),
+    };
+    let query = match question {
+        "maxTimestamp" => TimeQuery::Max,
+        time => TimeQuery::At(Timestamp::new(time.parse().expect("milliseconds"))),
+    };
+    let hit = view.offset_at(query, end).expect("readable");
+    let (offset, timestamp, epoch) = hit.map_or((-1, -1, -1), |hit| {
+        (hit.offset.get(), hit.timestamp.get(), hit.leader_epoch.get())
+    });
+    json!({"offset": offset, "timestamp": timestamp, "leaderEpoch": epoch})
+}
+
+fn producers(log: &Log) -> Value {
+    let producers = log.active_producers();
+    let producers = producers.iter().map(|producer| {
+        let start = producer.transaction_start.unwrap_or(Offset::NONE);
+        json!({
+            "producerId": producer.id.get(),
+            "producerEpoch": producer.epoch.get(),
+            "lastSequence": producer.last_sequence,
+            "lastTimestamp": producer.last_timestamp.get(),
+            "coordinatorEpoch": producer.coordinator_epoch,
+            "currentTransactionStartOffset": start.get(),
+        })
+    });
+    producers.collect()
+}
+
+fn check_answers(golden: &Golden, topics: &Value, start: fn(&Golden, &str) -> StartMode) {
+    let mut checked = 0;
+    for partition in golden.partitions() {
+        let expected = answers(topics, &partition);
+        if expected.is_null() {
+            continue;
+        }
+        let log = Log::open(args(golden, &partition, start(golden, &partition))).expect("opens");
+        assert_eq!(&our_answers(&log, expected), expected, "{partition}");
+        checked += 1;
+    }
+    assert!(checked > 20, "the fixture was not read");
+}
+
+#[test]
+fn a_clean_directory_of_any_release_gives_kafkas_answers() {
+    for fixture in ["clean-4.4", "clean-4.3", "clean-3.9"] {
+        let golden = Golden::unpack(fixture, "data.tar.gz");
+        check_answers(&golden, &golden.expected["topics"], |_, _| StartMode::Clean);
+    }
+}
+
+#[test]
+fn full_recovery_of_a_clean_directory_gives_the_same_answers() {
+    let golden = Golden::unpack("clean-4.4", "data.tar.gz");
+    let from_zero = |_: &Golden, _: &str| StartMode::Unclean { recovery_point: Offset::ZERO };
+    check_answers(&golden, &golden.expected["topics"], from_zero);
+}
+
+/// Names and contents of the files in a directory.
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read(&path).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn opening_and_closing_changes_no_file() {
+    let golden = Golden::unpack("clean-4.4", "data.tar.gz");
+    for partition in golden.partitions() {
+        let directory = golden.directory(&partition);
+        let before = files(&directory);
+        let mut log = Log::open(args(&golden, &partition, StartMode::Clean)).expect("opens");
+        log.close().expect("closes");
+        let after = files(&directory);
+        let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&after), names(&before), "{partition}");
+        assert!(after == before, "{partition}");
+    }
+}
+
+#[test]
+fn rebuilt_indexes_are_kafkas_byte_for_byte() {
+    let golden = Golden::unpack("clean-4.4", "data.tar.gz");
+    let mut compared = 0;
+    for partition in golden.partitions() {
+        let directory = golden.directory(&partition);
+        let before = files(&directory);
+        let start = StartMode::Unclean { recovery_point: Offset::ZERO };
+        drop(Log::open(args(&golden, &partition, start)).expect("opens"));
+        let after = files(&directory);
+        for (name, log) in before.iter().filter(|(name, _)| name.ends_with(".log")) {
+            let stem = name.trim_end_matches(".log");
+            // Kafka starts the index rhythm anew at each restart, which nothing in the log tells but the leader epoch.
+            let epochs = scan(log).map(|(_, batch)| batch.leader_epoch());
+            let one_life = epochs.collect::<std::collections::BTreeSet<_>>().len() == 1;
+            let kinds: &[&str] =
+                if one_life { &["index", "timeindex", "txnindex"] } else { &["txnindex"] };
+            for kind in kinds {
+                let file = format!("{stem}.{kind}");
+                assert_eq!(after.get(&file), before.get(&file), "{partition}/{file}");
+                compared += usize::from(before.contains_key(&file));
+            }
+        }
+    }
+    assert!(compared > 30, "only {compared} files compared");
+}
+
+#[test]
+fn a_killed_directory_recovers_to_what_kafka_recovers_to() {
+    let golden = Golden::unpack("killed-4.4", "data.tar.gz");
+    let loaded = golden.expected["afterKafkaStart"]["loaded"].clone();
+    for partition in golden.partitions() {
+        let before = files(&golden.directory(&partition));
+        let mut log = Log::open(args(&golden, &partition, unclean(&golden, &partition))).unwrap();
+        let view = log.view();
+        let expected = &loaded[&partition];
+        assert_eq!(expected["logStartOffset"], view.log_start.get(), "{partition}");
+        assert_eq!(expected["logEndOffset"], view.log_end.get(), "{partition}");
+        let kept = read_all(view, view.log_start);
+        assert!(before.values().any(|file| kept.starts_with(file) || file.starts_with(&kept)));
+        log.close().expect("closes");
+    }
+    let topics = &golden.expected["afterKafkaStart"]["answers"]["topics"];
+    for partition in golden.partitions() {
+        let expected = answers(topics, &partition);
+        // Kafka's cleaner ran before it was asked about this one.
+        if expected.is_null() || partition == "compacted-0" {
+            continue;
+        }
+        let log = Log::open(args(&golden, &partition, StartMode::Clean)).expect("opens");
+        assert_eq!(&our_answers(&log, expected), expected, "{partition}");
+    }
+}

@@ -1,0 +1,274 @@
+//! Power cuts, full disks and broken disks: what was synced is kept, nothing is half visible.
+#![allow(missing_docs)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use highwater::config::TopicSettings;
+use highwater::env::{Env, FileSystem, ManualClock, Random, SeededRandom};
+use highwater::log::scan::scan;
+use highwater::log::{AppendError, Log, OpenLog, StartMode};
+use highwater::types::{LeaderEpoch, Offset};
+use support::batches::{Sender, batch, checked, one};
+use support::logs::{NOW, bytes_of, limit, open_args, read_all};
+use support::simulated_disk::{SimulatedDisk, below};
+use support::strict_check::{Closed, check};
+
+const LIVES: u64 = 4;
+const STEPS: usize = 40;
+const SEEDS: u64 = 150;
+const PRODUCER: i64 = 5;
+
+fn directory() -> PathBuf {
+    PathBuf::from("/data/t-0")
+}
+
+fn args(disk: &SimulatedDisk, seed: u64, start: StartMode, log_start: Offset) -> OpenLog {
+    let env = Env {
+        clock: Arc::new(ManualClock::new(NOW)),
+        random: Arc::new(SeededRandom::new(seed)),
+        files: Arc::new(disk.clone()),
+    };
+    let settings = TopicSettings {
+        segment_bytes: 3_000,
+        index_interval_bytes: 300,
+        retention_bytes: 9_000,
+        ..TopicSettings::default()
+    };
+    OpenLog { start, log_start, ..open_args(&env, &directory(), settings) }
+}
+
+/// What the world outside the log knows.
+struct World {
+    random: SeededRandom,
+    /// Every batch as it was stored, with its first offset and the one behind it.
+    appended: Vec<(Offset, Offset, Vec<u8>)>,
+    /// Everything below was synced.
+    synced: Offset,
+    /// Last written recovery point.
+    recovery_point: Offset,
+    /// Last written log start.
+    log_start: Offset,
+    sequence: i32,
+    now_ms: i64,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: SeededRandom::new(seed),
+            appended: Vec::new(),
+            synced: Offset::ZERO,
+            recovery_point: Offset::ZERO,
+            log_start: Offset::ZERO,
+            sequence: 0,
+            now_ms: NOW.get(),
+        }
+    }
+
+    fn step(&mut self, log: &mut Log, epoch: LeaderEpoch) {
+        match below(&self.random, 20) {
+            0..=11 => self.append(log, epoch),
+            12..=15 => self.sync(log),
+            16 => self.sync_half(log),
+            17 => {
+                log.apply_retention(NOW, self.synced).expect("the disk works");
+            }
+            18 => {
+                let to = below(&self.random, log.view().log_end.get() as usize + 1);
+                log.raise_log_start(Offset::new(to as i64).min(self.synced));
+            }
+            _ => {
+                self.recovery_point = log.recovery_point();
+                self.log_start = log.view().log_start.max(self.log_start);
+            }
+        }
+    }
+
+    fn append(&mut self, log: &mut Log, epoch: LeaderEpoch) {
+        let count = 1 + below(&self.random, 3);
+        self.now_ms += below(&self.random, 5) as i64 - 1;
+        let value = vec![b'v'; below(&self.random, 400)];
+        let values = vec![(value.as_slice(), self.now_ms); count];
+        let sender =
+            Sender { id: PRODUCER, epoch: 0, sequence: self.sequence, transactional: false };
+        let bytes = batch(&values, Some(sender));
+        let appended = log.append(&checked(&bytes), epoch, NOW).expect("the disk works");
+        assert!(!appended.duplicate);
+        let view = log.view();
+        let stored = view.read_tail(appended.base_offset, limit(view.log_end, 1 << 20));
+        let stored = bytes_of(&stored.expect("in range").expect("just written"));
+        self.appended.push((appended.base_offset, appended.end_offset, stored));
+        self.sequence += count as i32;
+    }
+
+    fn sync(&mut self, log: &mut Log) {
+        let Some(work) = log.take_sync_work() else { return };
+        work.files.iter().for_each(|file| file.sync().expect("the disk works"));
+        for directory in &work.directories {
+            self.files(log).sync_dir(directory).expect("the disk works");
+        }
+        log.synced(work.end);
+        self.synced = work.end;
+    }
+
+    /// The power goes in the middle of a sync: what it covers is not counted, and never asked for again.
+    fn sync_half(&mut self, log: &mut Log) {
+        let Some(work) = log.take_sync_work() else { return };
+        let half = below(&self.random, work.files.len() + 1);
+        work.files[..half].iter().for_each(|file| file.sync().expect("the disk works"));
+        // The rest is synced after all, before anything else happens: the sync thread is the only one.
+        work.files[half..].iter().for_each(|file| file.sync().expect("the disk works"));
+        for directory in &work.directories {
+            self.files(log).sync_dir(directory).expect("the disk works");
+        }
+        log.synced(work.end);
+        self.synced = work.end;
+    }
+
+    fn files(&self, log: &Log) -> Arc<dyn FileSystem> {
+        log.file_system()
+    }
+
+    /// Is the recovered log a prefix of what was appended, and long enough?
+    fn check(&mut self, log: &Log, seed: u64) {
+        let view = log.view();
+        assert!(view.log_end >= self.synced, "seed {seed}: {} < {}", view.log_end, self.synced);
+        let last = self.appended.last().map_or(Offset::ZERO, |(_, end, _)| *end);
+        assert!(view.log_end <= last.max(self.log_start), "seed {seed}");
+        let kept = read_all(view, view.log_start);
+        let mut expected = Vec::new();
+        let first = scan(&kept).next().map(|(_, batch)| batch.header().expect("v2").base_offset);
+        self.appended.retain(|(_, end, _)| *end <= view.log_end);
+        for (base, _, bytes) in &self.appended {
+            if first.is_some_and(|first| *base >= first) {
+                expected.extend_from_slice(bytes);
+            }
+        }
+        assert!(kept == expected, "seed {seed}: the log is not what was appended");
+        self.synced = self.synced.min(view.log_end);
+        self.sequence =
+            self.appended.iter().map(|(base, end, _)| end.get() - base.get()).sum::<i64>() as i32;
+    }
+
+    /// The last batch is still recognised, and the next one fits.
+    fn check_producer(&self, log: &mut Log, epoch: LeaderEpoch, seed: u64) {
+        let Some((base, _, stored)) = self.appended.last() else { return };
+        let again = log.append(&checked(stored), epoch, NOW).expect("a duplicate");
+        assert!(again.duplicate && again.base_offset == *base, "seed {seed}");
+    }
+}
+
+/// Lives of a log with a power cut at the end of each.
+fn live_and_crash(seed: u64) {
+    let mut disk = SimulatedDisk::new();
+    let mut world = World::new(seed);
+    let mut start = StartMode::Clean;
+    for life in 0..LIVES {
+        let epoch = LeaderEpoch::new(life as i32);
+        let mut log = Log::open(args(&disk, seed, start, world.log_start))
+            .unwrap_or_else(|error| panic!("seed {seed}, life {life}: {error}"));
+        world.check(&log, seed);
+        world.check_producer(&mut log, epoch, seed);
+        if life > 0 {
+            world.sync(&mut log);
+            check(&disk, &directory(), Closed::No);
+        }
+        for _ in 0..below(&world.random, STEPS) {
+            world.step(&mut log, epoch);
+        }
+        disk = disk.crashed(world.random.next_u64());
+        start = StartMode::Unclean { recovery_point: world.recovery_point };
+    }
+}
+
+#[test]
+fn a_power_cut_takes_nothing_that_was_synced() {
+    println!("seeds 0..{SEEDS}");
+    for seed in 0..SEEDS {
+        live_and_crash(seed);
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_appends_and_nothing_else() {
+    for limit_bytes in (900..6_000).step_by(137) {
+        let disk = SimulatedDisk::new();
+        let mut log =
+            Log::open(args(&disk, 1, StartMode::Clean, Offset::ZERO)).expect("the disk works");
+        let mut kept = Vec::new();
+        disk.limit(limit_bytes);
+        let mut refused = 0;
+        for round in 0..40 {
+            let bytes = one(200, NOW.get() + round);
+            match log.append(&checked(&bytes), LeaderEpoch::new(0), NOW) {
+                Ok(appended) => kept.push(appended.base_offset),
+                Err(AppendError::DiskFull) => refused += 1,
+                Err(other) => panic!("{other}"),
+            }
+            // Now and then somebody makes room.
+            if refused > 3 {
+                disk.limit(disk.used_bytes() + limit_bytes);
+                refused = 0;
+            }
+        }
+        assert!(kept.len() > 20, "{limit_bytes}");
+        assert_eq!(log.view().log_end, Offset::new(kept.len() as i64), "{limit_bytes}");
+        let before = read_all(log.view(), Offset::ZERO);
+        assert_eq!(scan(&before).count(), kept.len());
+        disk.limit(usize::MAX);
+        log.close().expect("there is room again");
+        check(&disk, &directory(), Closed::Yes);
+        let log = Log::open(args(&disk, 1, StartMode::Clean, Offset::ZERO)).expect("opens");
+        assert!(read_all(log.view(), Offset::ZERO) == before);
+    }
+}
+
+#[test]
+fn a_broken_disk_ends_the_log_for_writers_but_not_for_readers() {
+    for healthy in 0..60 {
+        let disk = SimulatedDisk::new();
+        let mut log =
+            Log::open(args(&disk, 1, StartMode::Clean, Offset::ZERO)).expect("nothing is written");
+        disk.fail_after(healthy);
+        let mut appended = 0;
+        let error = loop {
+            match log.append(&checked(&one(200, NOW.get())), LeaderEpoch::new(0), NOW) {
+                Ok(_) => appended += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, AppendError::Io(_)), "{error}");
+        assert_eq!(log.view().log_end, Offset::new(appended));
+        assert_eq!(scan(&read_all(log.view(), Offset::ZERO)).count(), appended as usize);
+        // It stays refused, also when the disk seems to work again.
+        disk.fail_after(usize::MAX);
+        let again = log.append(&checked(&one(200, NOW.get())), LeaderEpoch::new(0), NOW);
+        assert!(matches!(again, Err(AppendError::Io(_))));
+        assert!(log.close().is_err(), "a clean stop must not be claimed");
+    }
+}
+
+#[test]
+fn what_recovery_cuts_off_is_kept_beside_the_log() {
+    let disk = SimulatedDisk::new();
+    let mut log = Log::open(args(&disk, 1, StartMode::Clean, Offset::ZERO)).expect("opens");
+    for _ in 0..3 {
+        log.append(&checked(&one(50, NOW.get())), LeaderEpoch::new(0), NOW).expect("appends");
+    }
+    let whole = read_all(log.view(), Offset::ZERO);
+    drop(log);
+    let path = directory().join("00000000000000000000.log");
+    let file = disk.open(&path, highwater::env::OpenMode::Existing).expect("there");
+    let third = whole.len() / 3;
+    file.write_all_at(&[whole[third + 80] ^ 1], third as u64 + 80).expect("the disk works");
+    let start = StartMode::Unclean { recovery_point: Offset::ZERO };
+    let log = Log::open(args(&disk, 1, start, Offset::ZERO)).expect("opens");
+    assert_eq!(log.view().log_end, Offset::new(1));
+    let name = format!("/data/highwater-cut.t-0.00000000000000000000.{third}");
+    let saved = disk.read(Path::new(&name)).expect("readable").expect("there");
+    assert_eq!(saved.len(), whole.len() - third);
+    assert_eq!(saved[third..], whole[2 * third..]);
+}

@@ -1,0 +1,420 @@
+//! A disk in memory that forgets what was not synced.
+//!
+//! Files: what [`File::sync`] has covered is safe. Of the writes and cuts after it, a crash keeps a prefix, the last one
+//! perhaps torn; or, as page caches may, any selection of the writes, with zeros where a later one was kept and an earlier
+//! one not. Directories: what [`FileSystem::sync_dir`] has covered is safe; of the changes of names after it, a crash keeps a
+//! prefix, each directory for itself. A file without a name is gone, however often it was synced. (A rename from one
+//! directory to another is safe at once, so that a crash cannot leave two halves of it.)
+//!
+//! [`SimulatedDisk::limit`] makes it small, [`SimulatedDisk::fail_after`] makes it break.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use highwater::env::{
+    DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
+    Random, SeededRandom,
+};
+use highwater::types::Timestamp;
+
+#[derive(Clone, Debug)]
+pub struct SimulatedDisk(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    inodes: Vec<Inode>,
+    directories: BTreeMap<PathBuf, Directory>,
+    /// Most bytes in all files.
+    limit_bytes: usize,
+    /// Writes and syncs until the disk breaks.
+    operations_left: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Inode {
+    safe: Vec<u8>,
+    now: Vec<u8>,
+    pending: Vec<Change>,
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Write { at: usize, bytes: Vec<u8> },
+    SetLen(usize),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Directory {
+    safe: BTreeMap<String, Entry>,
+    now: BTreeMap<String, Entry>,
+    pending: Vec<NameChange>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    File(usize),
+    Directory,
+}
+
+#[derive(Clone, Debug)]
+enum NameChange {
+    Put(String, Entry),
+    Remove(String),
+    Rename(String, String),
+}
+
+impl Change {
+    fn apply(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Write { at, bytes } => {
+                to.resize(to.len().max(at + bytes.len()), 0);
+                to[*at..at + bytes.len()].copy_from_slice(bytes);
+            }
+            Self::SetLen(len) => to.resize(*len, 0),
+        }
+    }
+}
+
+impl NameChange {
+    fn apply(&self, to: &mut BTreeMap<String, Entry>) {
+        match self {
+            Self::Put(name, entry) => {
+                to.insert(name.clone(), *entry);
+            }
+            Self::Remove(name) => {
+                to.remove(name);
+            }
+            Self::Rename(from, name) => {
+                if let Some(entry) = to.remove(from) {
+                    to.insert(name.clone(), entry);
+                }
+            }
+        }
+    }
+}
+
+impl Directory {
+    fn change(&mut self, change: NameChange) {
+        change.apply(&mut self.now);
+        self.pending.push(change);
+    }
+}
+
+impl SimulatedDisk {
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(State {
+            inodes: Vec::new(),
+            directories: BTreeMap::from([(PathBuf::from("/"), Directory::default())]),
+            limit_bytes: usize::MAX,
+            operations_left: None,
+        })))
+    }
+
+    /// The disk is full at so many bytes in all files together.
+    pub fn limit(&self, bytes: usize) {
+        self.state().limit_bytes = bytes;
+    }
+
+    /// Bytes in all files that have a name.
+    pub fn used_bytes(&self) -> usize {
+        self.state().used_bytes()
+    }
+
+    /// From the `count`th write or sync on, all of them fail.
+    pub fn fail_after(&self, count: usize) {
+        self.state().operations_left = Some(count);
+    }
+
+    /// One of the states that a power cut now may leave, chosen by `seed`.
+    pub fn crashed(&self, seed: u64) -> Self {
+        let random = SeededRandom::new(seed);
+        let state = self.state();
+        let inodes = state.inodes.iter().map(|inode| inode.crashed(&random)).collect();
+        let mut directories = BTreeMap::new();
+        for (path, directory) in &state.directories {
+            directories.insert(path.clone(), directory.crashed(&random));
+        }
+        // A directory whose name is lost is lost with all it holds.
+        let lost: Vec<PathBuf> =
+            directories.keys().filter(|path| !is_reachable(&directories, path)).cloned().collect();
+        for path in lost {
+            directories.remove(&path);
+        }
+        Self(Arc::new(Mutex::new(State {
+            inodes,
+            directories,
+            limit_bytes: usize::MAX,
+            operations_left: None,
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no test panics while it holds the disk")
+    }
+}
+
+fn is_reachable(directories: &BTreeMap<PathBuf, Directory>, path: &Path) -> bool {
+    let Some(parent) = path.parent() else { return true };
+    let name = path.file_name().expect("not the root").to_string_lossy();
+    let named = directories.get(parent).is_some_and(|parent| parent.now.contains_key(&*name));
+    named && is_reachable(directories, parent)
+}
+
+impl Inode {
+    fn crashed(&self, random: &SeededRandom) -> Self {
+        let mut kept = self.safe.clone();
+        if random.next_u64().is_multiple_of(3) {
+            self.pending.iter().filter(|_| random.next_u64().is_multiple_of(2)).for_each(
+                |change| {
+                    change.apply(&mut kept);
+                },
+            );
+        } else {
+            let count = below(random, self.pending.len() + 1);
+            self.pending[..count].iter().for_each(|change| change.apply(&mut kept));
+            if let Some(Change::Write { at, bytes }) = self.pending.get(count) {
+                let torn = below(random, bytes.len() + 1);
+                Change::Write { at: *at, bytes: bytes[..torn].to_vec() }.apply(&mut kept);
+            }
+        }
+        Self { safe: kept.clone(), now: kept, pending: Vec::new() }
+    }
+}
+
+impl Directory {
+    fn crashed(&self, random: &SeededRandom) -> Self {
+        let mut kept = self.safe.clone();
+        let count = below(random, self.pending.len() + 1);
+        self.pending[..count].iter().for_each(|change| change.apply(&mut kept));
+        Self { safe: kept.clone(), now: kept, pending: Vec::new() }
+    }
+}
+
+/// A number below `bound`.
+pub fn below(random: &SeededRandom, bound: usize) -> usize {
+    (random.next_u64() % bound as u64) as usize
+}
+
+impl State {
+    fn used_bytes(&self) -> usize {
+        let entries = self.directories.values().flat_map(|directory| directory.now.values());
+        let files = entries.filter_map(|entry| match entry {
+            Entry::File(inode) => Some(self.inodes[*inode].now.len()),
+            Entry::Directory => None,
+        });
+        files.sum()
+    }
+
+    fn directory(&mut self, path: &Path) -> io::Result<&mut Directory> {
+        self.directories.get_mut(path).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn entry(&self, path: &Path) -> Option<Entry> {
+        let (parent, name) = split(path);
+        self.directories.get(parent)?.now.get(name).copied()
+    }
+
+    /// Counts a write or sync.
+    fn operate(&mut self) -> io::Result<()> {
+        match &mut self.operations_left {
+            None => Ok(()),
+            Some(0) => Err(io::Error::other("simulated I/O error")),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn split(path: &Path) -> (&Path, &str) {
+    let parent = path.parent().expect("absolute");
+    (parent, path.file_name().expect("a name").to_str().expect("UTF-8"))
+}
+
+impl FileSystem for SimulatedDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let mut state = self.state();
+        let (parent, name) = split(path);
+        let inode = match (state.entry(path), mode) {
+            (Some(Entry::Directory), _) => return Err(io::ErrorKind::IsADirectory.into()),
+            (Some(_), OpenMode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (Some(Entry::File(inode)), _) => inode,
+            (None, OpenMode::Existing | OpenMode::ReadOnly) => {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            (None, _) => {
+                let inode = state.inodes.len();
+                let directory = state.directory(parent)?;
+                directory.change(NameChange::Put(name.to_owned(), Entry::File(inode)));
+                state.inodes.push(Inode::default());
+                inode
+            }
+        };
+        if mode == OpenMode::CreateOrTruncate {
+            state.inodes[inode].change(Change::SetLen(0));
+        }
+        Ok(Arc::new(SimulatedFile { disk: self.clone(), inode }))
+    }
+
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        let mut missing: Vec<&Path> = path.ancestors().collect();
+        missing.retain(|path| !state.directories.contains_key(*path));
+        for path in missing.into_iter().rev() {
+            let (parent, name) = split(path);
+            let change = NameChange::Put(name.to_owned(), Entry::Directory);
+            state.directory(parent)?.change(change);
+            state.directories.insert(path.to_owned(), Directory::default());
+        }
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        let entry = state.entry(from).ok_or(io::ErrorKind::NotFound)?;
+        assert!(matches!(entry, Entry::File(_)), "directories are not renamed here");
+        let ((from_parent, from), (to_parent, to)) = (split(from), split(to));
+        if from_parent == to_parent {
+            let change = NameChange::Rename(from.to_owned(), to.to_owned());
+            state.directory(from_parent)?.change(change);
+            return Ok(());
+        }
+        for directory in [from_parent, to_parent] {
+            let directory = state.directory(directory)?;
+            directory.safe = directory.now.clone();
+            directory.pending.clear();
+        }
+        for names in [|d: &mut Directory| &mut d.safe, |d: &mut Directory| &mut d.now] {
+            names(state.directory(from_parent)?).remove(from);
+            names(state.directory(to_parent)?).insert(to.to_owned(), entry);
+        }
+        Ok(())
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        if state.entry(path).is_none() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let (parent, name) = split(path);
+        state.directory(parent)?.change(NameChange::Remove(name.to_owned()));
+        Ok(())
+    }
+
+    fn remove_dir_all(&self, _path: &Path) -> io::Result<()> {
+        unimplemented!("no test removes a directory")
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.operate()?;
+        let directory = state.directory(path)?;
+        directory.safe = directory.now.clone();
+        directory.pending.clear();
+        Ok(())
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
+        let mut state = self.state();
+        let entries = state.directory(path)?.now.iter().map(|(name, entry)| DirEntry {
+            name: name.clone(),
+            kind: match entry {
+                Entry::File(_) => EntryKind::File,
+                Entry::Directory => EntryKind::Directory,
+            },
+        });
+        Ok(entries.collect())
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
+        let state = self.state();
+        let Some(Entry::File(inode)) = state.entry(path) else { return Ok(None) };
+        let len_bytes = state.inodes[inode].now.len() as u64;
+        Ok(Some(FileStat { len_bytes, modified: Timestamp::new(0) }))
+    }
+
+    fn lock(&self, _path: &Path) -> Result<Box<dyn FileLock>, LockError> {
+        #[derive(Debug)]
+        struct Lock;
+        impl FileLock for Lock {}
+        Ok(Box::new(Lock))
+    }
+
+    fn space(&self, _path: &Path) -> io::Result<DiskSpace> {
+        Ok(DiskSpace { total_bytes: u64::MAX, usable_bytes: u64::MAX })
+    }
+}
+
+impl Inode {
+    fn change(&mut self, change: Change) {
+        change.apply(&mut self.now);
+        self.pending.push(change);
+    }
+}
+
+#[derive(Debug)]
+struct SimulatedFile {
+    disk: SimulatedDisk,
+    inode: usize,
+}
+
+impl File for SimulatedFile {
+    fn write_all_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
+        let mut state = self.disk.state();
+        let at = position as usize;
+        let broken = state.operate();
+        let free = state.limit_bytes.saturating_sub(state.used_bytes());
+        let inode = &mut state.inodes[self.inode];
+        let room = (inode.now.len() + free).saturating_sub(at);
+        // What fits, or half of it, is written before the error shows.
+        let written = if broken.is_err() { bytes.len() / 2 } else { bytes.len().min(room) };
+        if written > 0 || bytes.is_empty() {
+            inode.change(Change::Write { at, bytes: bytes[..written].to_vec() });
+        }
+        broken?;
+        if written < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let state = self.disk.state();
+        let rest = state.inodes[self.inode].now.get(position as usize..).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+
+    fn read_resident_at(&self, buffer: &mut [u8], position: u64) -> io::Result<Option<usize>> {
+        self.read_at(buffer, position).map(Some)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.disk.state().inodes[self.inode].now.len() as u64)
+    }
+
+    fn set_len(&self, len_bytes: u64) -> io::Result<()> {
+        let mut state = self.disk.state();
+        state.inodes[self.inode].change(Change::SetLen(len_bytes as usize));
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.disk.state();
+        state.operate()?;
+        let inode = &mut state.inodes[self.inode];
+        inode.safe = inode.now.clone();
+        inode.pending.clear();
+        Ok(())
+    }
+
+    fn reserve(&self, _position: u64, _len_bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
