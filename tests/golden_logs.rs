@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use highwater::config::TopicSettings;
+use highwater::config::{CleanupPolicy, TopicSettings};
 use highwater::log::scan::scan;
 use highwater::log::{Isolation, Log, LogView, OpenLog, StartMode, TimeQuery};
 use highwater::types::{Offset, Timestamp};
@@ -19,8 +19,12 @@ use support::logs::{env, open_args, read_all};
 const INDEX_INTERVAL: i32 = 256;
 
 fn args(golden: &Golden, partition: &str, start: StartMode) -> OpenLog {
-    let settings =
-        TopicSettings { index_interval_bytes: INDEX_INTERVAL, ..TopicSettings::default() };
+    let compact = partition.starts_with("compact") || partition.starts_with("__");
+    let settings = TopicSettings {
+        cleanup_policy: CleanupPolicy { delete: !compact, compact },
+        index_interval_bytes: INDEX_INTERVAL,
+        ..TopicSettings::default()
+    };
     let directory = golden.directory(partition);
     let metadata = std::fs::read_to_string(directory.join("partition.metadata")).unwrap();
     let id = metadata.rsplit(' ').next().unwrap();
@@ -101,6 +105,14 @@ fn producers(log: &Log) -> Value {
     producers.collect()
 }
 
+/// Asserts that the engine gives all answers that Kafka gave.
+fn assert_answers(log: &Log, expected: &Value, partition: &str) {
+    let ours = our_answers(log, expected);
+    for (question, answer) in expected.as_object().expect("answers") {
+        assert_eq!(&ours[question], answer, "{partition}: {question}");
+    }
+}
+
 fn check_answers(golden: &Golden, topics: &Value, start: fn(&Golden, &str) -> StartMode) {
     let mut checked = 0;
     for partition in golden.partitions() {
@@ -109,7 +121,7 @@ fn check_answers(golden: &Golden, topics: &Value, start: fn(&Golden, &str) -> St
             continue;
         }
         let log = Log::open(args(golden, &partition, start(golden, &partition))).expect("opens");
-        assert_eq!(&our_answers(&log, expected), expected, "{partition}");
+        assert_answers(&log, expected, &partition);
         checked += 1;
     }
     assert!(checked > 20, "the fixture was not read");
@@ -150,9 +162,14 @@ fn opening_and_closing_changes_no_file() {
         let mut log = Log::open(args(&golden, &partition, StartMode::Clean)).expect("opens");
         log.close().expect("closes");
         let after = files(&directory);
-        let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names(&after), names(&before), "{partition}");
-        assert!(after == before, "{partition}");
+        for (name, bytes) in &before {
+            match after.get(name) {
+                Some(now) => assert!(now == bytes, "{partition}/{name}"),
+                // Kafka removes at its next load, too, a snapshot that is neither a segment's nor the newest.
+                None => assert!(name.ends_with(".snapshot"), "{partition}/{name}"),
+            }
+        }
+        assert!(after.keys().all(|name| before.contains_key(name)), "{partition}");
     }
 }
 
@@ -206,6 +223,6 @@ fn a_killed_directory_recovers_to_what_kafka_recovers_to() {
             continue;
         }
         let log = Log::open(args(&golden, &partition, StartMode::Clean)).expect("opens");
-        assert_eq!(&our_answers(&log, expected), expected, "{partition}");
+        assert_answers(&log, expected, &partition);
     }
 }

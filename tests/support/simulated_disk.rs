@@ -101,13 +101,23 @@ impl Directory {
         change.apply(&mut self.now);
         self.pending.push(change);
     }
+
+    fn make_safe(&mut self) {
+        self.safe = self.now.clone();
+        self.pending.clear();
+    }
 }
 
 impl SimulatedDisk {
+    /// With an empty directory `/data`, whose name is safe.
     pub fn new() -> Self {
+        let mut root = Directory::default();
+        root.change(NameChange::Put("data".to_owned(), Entry::Directory));
+        root.make_safe();
+        let data = Directory::default();
         Self(Arc::new(Mutex::new(State {
             inodes: Vec::new(),
-            directories: BTreeMap::from([(PathBuf::from("/"), Directory::default())]),
+            directories: BTreeMap::from([("/".into(), root), ("/data".into(), data)]),
             limit_bytes: usize::MAX,
             operations_left: None,
         })))
@@ -283,14 +293,10 @@ impl FileSystem for SimulatedDisk {
             state.directory(from_parent)?.change(change);
             return Ok(());
         }
+        state.directory(from_parent)?.change(NameChange::Remove(from.to_owned()));
+        state.directory(to_parent)?.change(NameChange::Put(to.to_owned(), entry));
         for directory in [from_parent, to_parent] {
-            let directory = state.directory(directory)?;
-            directory.safe = directory.now.clone();
-            directory.pending.clear();
-        }
-        for names in [|d: &mut Directory| &mut d.safe, |d: &mut Directory| &mut d.now] {
-            names(state.directory(from_parent)?).remove(from);
-            names(state.directory(to_parent)?).insert(to.to_owned(), entry);
+            state.directory(directory)?.make_safe();
         }
         Ok(())
     }
@@ -312,9 +318,7 @@ impl FileSystem for SimulatedDisk {
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
         state.operate()?;
-        let directory = state.directory(path)?;
-        directory.safe = directory.now.clone();
-        directory.pending.clear();
+        state.directory(path)?.make_safe();
         Ok(())
     }
 
