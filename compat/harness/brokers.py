@@ -8,7 +8,11 @@ import time
 
 from .tools import free_port, highwater_binary, kafka_libraries
 
-START_SECONDS = 60
+START_SECONDS = 180
+
+
+class BrokerFailed(Exception):
+    """The broker did not start, or not again."""
 
 
 def broker(name, work):
@@ -28,7 +32,7 @@ class Broker:
         limit = time.monotonic() + START_SECONDS
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > limit:
-                raise SystemExit(f"the broker did not start; see {self.work}/broker.log")
+                raise BrokerFailed(f"it did not start; see {self.work}/broker.log")
             time.sleep(0.02)
 
     def answers(self):

@@ -50,7 +50,7 @@ def need_program(program, package):
 
 def kafka_libraries():
     """The folder with Apache Kafka's jars, fetched by Maven the first time."""
-    given = os.environ.get("KAFKA_LIBS")
+    given = os.environ.get("COMPAT_KAFKA_LIBRARIES")
     if given:
         return Path(given)
     libraries = BUILT / "kafka-libraries"

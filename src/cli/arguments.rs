@@ -73,7 +73,7 @@ fn listener(address: &str) -> String {
     if address.contains("://") { address.to_owned() } else { format!("PLAINTEXT://{address}") }
 }
 
-fn key_and_value(text: &str) -> Result<(String, String), String> {
+pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.to_owned()))

@@ -5,8 +5,17 @@
 
 mod arguments;
 mod config;
+mod consume;
+mod fetched;
+mod format;
+mod partitioner;
+mod position;
+mod produce;
+mod progress;
+mod session;
 #[cfg(test)]
 mod tests;
+mod topic;
 
 use std::io::{self, Write};
 
@@ -31,7 +40,10 @@ Examples:
   highwater --listen 0.0.0.0:9092 --data-dir /data   on all addresses, data in /data
   highwater --config server.properties               with Kafka's own configuration file
   highwater --set num.partitions=4                   with one setting changed
-  highwater config explain log.retention.hours       what a setting does here")]
+  highwater config explain log.retention.hours       what a setting does here
+  highwater topic create orders --partitions 6       a topic on the broker that runs here
+  echo hello | highwater produce orders
+  highwater consume orders")]
 pub struct Arguments {
     /// What to do instead of running a broker.
     #[command(subcommand)]
@@ -47,6 +59,13 @@ pub enum Command {
     /// Show settings: what there are, what they do, what is in force
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Create, list, describe and delete topics
+    #[command(subcommand)]
+    Topic(topic::TopicCommand),
+    /// Write lines of standard input to a topic
+    Produce(produce::ProduceArguments),
+    /// Print the records of a topic
+    Consume(consume::ConsumeArguments),
 }
 
 /// Why a command failed; its text goes to standard error.
@@ -80,5 +99,8 @@ impl CommandError {
 pub fn run(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
     match command {
         Command::Config(command) => config::run(command, out),
+        Command::Topic(command) => topic::run(command, out),
+        Command::Produce(arguments) => produce::run(&arguments, out),
+        Command::Consume(arguments) => consume::run(&arguments, out),
     }
 }

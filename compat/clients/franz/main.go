@@ -80,7 +80,7 @@ func texts(partition int32, before string, count int) []*kgo.Record {
 
 func (r run) client(options ...kgo.Opt) (*kgo.Client, context.Context, func(), error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	client, err := kgo.NewClient(append(options, kgo.SeedBrokers(r.bootstrap))...)
+	client, err := kgo.NewClient(append(options, kgo.SeedBrokers(r.bootstrap), kgo.UnknownTopicRetries(1000))...)
 	if err != nil {
 		cancel()
 		return nil, nil, nil, err
