@@ -19,19 +19,35 @@ pub(crate) fn versions() -> impl Iterator<Item = (&'static Api, i16)> {
 
 /// A body with two elements in each array.
 pub(crate) fn body(api: &Api, version: i16) -> Bytes {
-    build(api, version, None).0
+    build(api, version, Arrays::Full).0
+}
+
+/// A body that asks about nothing: all arrays are empty.
+pub(crate) fn empty(api: &Api, version: i16) -> Bytes {
+    build(api, version, Arrays::Empty).0
 }
 
 /// The same, once per array on the way through the first elements, with a count there that no body can hold.
 pub(crate) fn bodies_with_a_huge_count(api: &Api, version: i16) -> Vec<Bytes> {
-    let arrays = build(api, version, None).1;
-    (0..arrays).map(|array| build(api, version, Some(array)).0).collect()
+    let arrays = build(api, version, Arrays::Full).1;
+    (0..arrays).map(|array| build(api, version, Arrays::Huge(array)).0).collect()
 }
 
-/// The body and its number of arrays; the one with the number `huge` claims too many elements.
-fn build(api: &Api, version: i16, huge: Option<usize>) -> (Bytes, usize) {
+/// What the arrays of a body are like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrays {
+    /// Without elements.
+    Empty,
+    /// With two elements.
+    Full,
+    /// As `Full`, but the one with this number claims too many.
+    Huge(usize),
+}
+
+/// The body and its number of arrays.
+fn build(api: &Api, version: i16, kind: Arrays) -> (Bytes, usize) {
     let flexible = api.is_flexible(version);
-    let mut builder = Builder { out: BytesMut::new(), version, flexible, arrays: 0, huge };
+    let mut builder = Builder { out: BytesMut::new(), version, flexible, arrays: 0, kind };
     builder.fields(layout(api));
     (builder.out.freeze(), builder.arrays)
 }
@@ -41,7 +57,7 @@ struct Builder {
     version: i16,
     flexible: bool,
     arrays: usize,
-    huge: Option<usize>,
+    kind: Arrays,
 }
 
 impl Builder {
@@ -73,15 +89,15 @@ impl Builder {
     }
 
     fn twice(&mut self, element: impl Fn(&mut Self)) {
-        let huge = self.huge == Some(self.arrays);
+        let huge = self.kind == Arrays::Huge(self.arrays);
+        let count = if self.kind == Arrays::Empty { 0 } else { 2 };
         self.arrays += 1;
         match (self.flexible, huge) {
             (true, true) => self.out.put_slice(&[0xff, 0xff, 0xff, 0xff, 0x0f]),
-            (true, false) => self.out.put_u8(3),
+            (true, false) => self.out.put_u8(count as u8 + 1),
             (false, true) => self.out.put_i32(i32::MAX),
-            (false, false) => self.out.put_i32(2),
+            (false, false) => self.out.put_i32(count),
         }
-        element(self);
-        element(self);
+        (0..count).for_each(|_| element(self));
     }
 }

@@ -24,7 +24,7 @@ use tokio::time::timeout;
 
 use super::control::{Control, Wish};
 use super::dispatch::Dispatch;
-use super::frame::{FrameError, FrameReader};
+use super::frame::{FrameError, FrameLimits, FrameReader};
 use super::idle::{Due, Idle};
 use super::outbox::Outbox;
 use super::replies::{Progress, Replies};
@@ -96,7 +96,10 @@ impl Connection {
             u64::try_from(settings.connections_max_idle_ms).ok().map(Duration::from_millis);
         Self {
             stream,
-            frames: FrameReader::new(settings.socket_request_max_bytes),
+            frames: FrameReader::new(FrameLimits {
+                frame_bytes: settings.socket_request_max_bytes,
+                budget_bytes: broker.budget.limit_bytes(),
+            }),
             replies: Replies::default(),
             outbox: Outbox::default(),
             idle: Idle::new(max_idle),

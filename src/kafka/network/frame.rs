@@ -43,6 +43,16 @@ pub enum FrameError {
         /// The most.
         limit: usize,
     },
+    /// The frame can never get the memory that it needs.
+    #[error(
+        "a frame of {length} bytes is announced, the byte budget allows {limit} (highwater.memory.bytes)"
+    )]
+    Budget {
+        /// As announced.
+        length: i32,
+        /// The most.
+        limit: usize,
+    },
     /// The peer speaks TLS.
     #[error(
         "the peer speaks TLS, but this listener is plain text: is the client set to security.protocol=SSL?"
@@ -61,13 +71,22 @@ pub struct FrameReader {
     capacity: usize,
     /// Covers `capacity`.
     permit: Option<BytePermit>,
-    frame_bytes_max: usize,
+    limits: FrameLimits,
+}
+
+/// How long a frame may be.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameLimits {
+    /// `socket.request.max.bytes`.
+    pub frame_bytes: usize,
+    /// The whole byte budget. The last step of a growing buffer holds the old one and the new one.
+    pub budget_bytes: usize,
 }
 
 impl FrameReader {
-    /// A reader without memory yet, for frames of at most `frame_bytes_max`.
-    pub fn new(frame_bytes_max: usize) -> Self {
-        Self { buffer: BytesMut::new(), capacity: 0, permit: None, frame_bytes_max }
+    /// A reader without memory yet.
+    pub fn new(limits: FrameLimits) -> Self {
+        Self { buffer: BytesMut::new(), capacity: 0, permit: None, limits }
     }
 
     /// The next frame, without its length, if it is here as a whole.
@@ -130,10 +149,15 @@ impl FrameReader {
     /// Length of the frame that is being read, once its length is here.
     fn frame_len(&self) -> Result<Option<usize>, FrameError> {
         let Some(length) = self.buffer.first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
-        let limit = self.frame_bytes_max;
+        let FrameLimits { frame_bytes, budget_bytes } = self.limits;
+        let in_budget = budget_bytes / 2;
         match usize::try_from(i32::from_be_bytes(*length)) {
-            Ok(len) if len <= limit => Ok(Some(len)),
-            _ => Err(refusal(*length, limit)),
+            Ok(len) if len > frame_bytes => Err(refusal(*length, frame_bytes)),
+            Ok(len) if len > in_budget => {
+                Err(FrameError::Budget { length: i32::from_be_bytes(*length), limit: in_budget })
+            }
+            Ok(len) => Ok(Some(len)),
+            Err(_) => Err(refusal(*length, frame_bytes)),
         }
     }
 
@@ -177,7 +201,8 @@ mod tests {
     use crate::env::ByteBudget;
 
     fn reader_with(bytes: &[u8]) -> FrameReader {
-        let mut reader = FrameReader::new(100 * 1024 * 1024);
+        let limits = FrameLimits { frame_bytes: 100 << 20, budget_bytes: 256 << 20 };
+        let mut reader = FrameReader::new(limits);
         arrive(&mut reader, bytes);
         reader
     }
@@ -242,5 +267,14 @@ mod tests {
         assert_eq!(refused(b"GET "), FrameError::Http);
         assert_eq!(refused(&[22, 3, 1, 2]), FrameError::Tls);
         assert_eq!(reader_with(&(limit as i32).to_be_bytes()).next(), Ok(None));
+    }
+
+    #[test]
+    fn a_frame_that_the_budget_never_holds_is_refused_when_it_is_announced() {
+        let limits = FrameLimits { frame_bytes: 100 << 20, budget_bytes: 1 << 20 };
+        let mut reader = FrameReader::new(limits);
+        arrive(&mut reader, &(1_i32 << 20).to_be_bytes());
+        let error = FrameError::Budget { length: 1 << 20, limit: 1 << 19 };
+        assert_eq!(reader.next(), Err(error));
     }
 }

@@ -1,0 +1,57 @@
+//! A broker in this process, on a port of its own and in a directory of its own.
+
+use std::net::SocketAddr;
+use std::ops::Deref;
+
+use highwater::app::{Running, StartArgs, start};
+use highwater::config::{BrokerSettings, Listener};
+use highwater::env::Env;
+use tempfile::TempDir;
+
+/// A running broker; its directory goes away with it.
+pub(crate) struct TestBroker {
+    pub(crate) address: SocketAddr,
+    running: Running,
+    directory: TempDir,
+}
+
+impl TestBroker {
+    /// With the defaults.
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// With settings changed by `change`.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut BrokerSettings)) -> Self {
+        let directory = TempDir::new().expect("a directory for the test");
+        let mut settings = BrokerSettings {
+            listeners: vec![Listener {
+                name: "PLAINTEXT".to_owned(),
+                host: "127.0.0.1".to_owned(),
+                port: 0,
+                advertised_host: "127.0.0.1".to_owned(),
+                advertised_port: 0,
+            }],
+            log_dirs: vec![directory.path().to_owned()],
+            metadata_log_dir: directory.path().to_owned(),
+            ..BrokerSettings::default()
+        };
+        change(&mut settings);
+        let running = start(StartArgs { env: Env::system(), settings }).await.expect("a broker");
+        Self { address: running.addresses()[0], running, directory }
+    }
+
+    /// Stops it as a signal would.
+    pub(crate) async fn stop(self) {
+        self.running.stop().await;
+        drop(self.directory);
+    }
+}
+
+impl Deref for TestBroker {
+    type Target = Running;
+
+    fn deref(&self) -> &Running {
+        &self.running
+    }
+}
