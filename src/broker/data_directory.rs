@@ -208,3 +208,10 @@ impl DataDirectory {
         }
     }
 }
+
+impl Drop for DataDirectory {
+    /// Without a stop before it: the thread must not stay. It may be this very one, so nobody waits for it.
+    fn drop(&mut self) {
+        self.sync_queue.end();
+    }
+}

@@ -3,6 +3,7 @@
 //! Appends happen before [`Broker::produce`] returns, unless a log must be opened or a large compressed batch checked first;
 //! the reply may then wait for the sync thread. Requests of one connection so take effect in order while their replies wait.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,15 +11,14 @@ use bytes::Bytes;
 
 use super::Broker;
 use super::partition::{Partition, PartitionAppendError, SyncNeed};
-use super::registry::{ClosedPartition, Lookup, OpenPartitionError};
+use super::registry::{Lookup, OpenPartitionError};
 use super::step::Step;
 use super::sync_wait::SyncWait;
 use crate::env;
-use crate::log::{Appended, BatchRejection, BatchRules, check_batch};
+use crate::log::{
+    Appended, BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline,
+};
 use crate::types::Timestamp;
-
-/// Compressed batches from this size on are checked on the blocking pool: decompressing takes about 1 ns a byte.
-const COMPRESSED_BYTES_INLINE_MAX: usize = 64 * 1024;
 
 /// Which replies a producer wants (`acks`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,30 +82,36 @@ pub type Produced = Vec<Result<Appended, ProduceError>>;
 impl Broker {
     /// Appends batches to their partitions.
     pub fn produce(self: &Arc<Self>, request: Produce) -> Step<Produced> {
-        if request.batches.iter().all(is_quick) {
-            let now = self.env.clock.wall();
-            let batches = request.batches.iter();
-            let appends = batches.map(|batch| append_one(batch, &request, now)).collect();
-            return reply(appends, request.acks, request.timeout);
+        let now = self.env.clock.wall();
+        let mut appends = Vec::with_capacity(request.batches.len());
+        for batch in &request.batches {
+            match append_inline(batch, &request, now) {
+                Some(append) => appends.push(append),
+                None => return Arc::clone(self).produce_blocking(request, appends),
+            }
         }
-        let broker = Arc::clone(self);
-        Step::serial(async move { broker.produce_blocking(request).await })
+        reply(appends, request.acks, request.timeout)
     }
 
-    /// As [`Broker::produce`], but for what may take long or wait for the disk before the append.
-    async fn produce_blocking(self: Arc<Self>, mut request: Produce) -> Step<Produced> {
+    /// Goes on where something may take long or wait for the disk before the append: behind `appends`.
+    fn produce_blocking(
+        self: Arc<Self>,
+        request: Produce,
+        mut appends: Vec<AppendResult>,
+    ) -> Step<Produced> {
         let (acks, timeout) = (request.acks, request.timeout);
-        let appends = env::spawn_blocking(move || {
-            let now = self.env.clock.wall();
-            for batch in &mut request.batches {
-                open_if_closed(batch);
+        Step::serial(async move {
+            let appends = env::spawn_blocking(move || {
+                let now = self.env.clock.wall();
+                let rest = &request.batches[appends.len()..];
+                appends.extend(rest.iter().map(|batch| append_blocking(batch, &request, now)));
+                appends
+            });
+            match appends.await {
+                Ok(appends) => reply(appends, acks, timeout),
+                Err(panic) => std::panic::resume_unwind(panic.into_panic()),
             }
-            request.batches.iter().map(|batch| append_one(batch, &request, now)).collect()
-        });
-        match appends.await {
-            Ok(appends) => reply(appends, acks, timeout),
-            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
-        }
+        })
     }
 }
 
@@ -119,51 +125,45 @@ struct Append {
 
 type AppendResult = Result<Append, ProduceError>;
 
-/// True if the batch can be appended on an async thread.
-fn is_quick(batch: &ProduceBatch) -> bool {
-    match &batch.partition {
-        Lookup::Open(partition) => {
-            partition.is_prepared()
-                && (batch.records.len() <= COMPRESSED_BYTES_INLINE_MAX
-                    || !is_compressed(&batch.records))
-        }
-        Lookup::Closed(_) => false,
-        Lookup::Unknown => true,
-    }
+/// Appends on an async thread; `None` if a log must be opened or prepared first, or the batch takes long to check.
+fn append_inline(batch: &ProduceBatch, request: &Produce, now: Timestamp) -> Option<AppendResult> {
+    let partition = match &batch.partition {
+        Lookup::Open(partition) if partition.is_prepared() => partition,
+        Lookup::Open(_) | Lookup::Closed(_) => return None,
+        Lookup::Unknown => return Some(Err(ProduceError::UnknownPartition)),
+    };
+    let policy = partition.topic().policy();
+    let rules = rules(&policy.rules, request);
+    let checked = check_batch_inline(&batch.records, &rules, now)?;
+    Some(append(partition, checked, now))
 }
 
-/// The codec bits of the attributes; a batch too short for them is refused by the check.
-fn is_compressed(records: &[u8]) -> bool {
-    const ATTRIBUTES_LOW_BYTE: usize = 22;
-    const CODEC_BITS: u8 = 0b111;
-    records.get(ATTRIBUTES_LOW_BYTE).is_some_and(|attributes| attributes & CODEC_BITS != 0)
-}
-
-fn open_if_closed(batch: &mut ProduceBatch) {
-    if let Lookup::Closed(closed) = &batch.partition
-        && let Ok(partition) = closed.open()
-    {
-        batch.partition = Lookup::Open(partition);
-    }
-}
-
-fn append_one(batch: &ProduceBatch, request: &Produce, now: Timestamp) -> AppendResult {
+/// As [`append_inline`], on a thread that may wait.
+fn append_blocking(batch: &ProduceBatch, request: &Produce, now: Timestamp) -> AppendResult {
     let partition = match &batch.partition {
         Lookup::Open(partition) => Arc::clone(partition),
-        // Only after a first try to open it failed: this one tells why.
-        Lookup::Closed(closed) => ClosedPartition::open(closed)?,
+        Lookup::Closed(closed) => closed.open()?,
         Lookup::Unknown => return Err(ProduceError::UnknownPartition),
     };
     let policy = partition.topic().policy();
-    let checked = if request.zstd_allowed {
-        check_batch(&batch.records, &policy.rules, now)?
-    } else {
-        let rules = BatchRules { zstd_allowed: false, ..policy.rules.clone() };
-        check_batch(&batch.records, &rules, now)?
-    };
-    let (appended, need) = partition.append(&checked, now)?;
-    drop(policy);
-    Ok(Append { partition, appended, need })
+    let rules = rules(&policy.rules, request);
+    append(&partition, check_batch(&batch.records, &rules, now), now)
+}
+
+fn rules<'a>(rules: &'a BatchRules, request: &Produce) -> Cow<'a, BatchRules> {
+    if request.zstd_allowed {
+        return Cow::Borrowed(rules);
+    }
+    Cow::Owned(BatchRules { zstd_allowed: false, ..rules.clone() })
+}
+
+fn append(
+    partition: &Arc<Partition>,
+    checked: Result<CheckedBatch<'_>, BatchRejection>,
+    now: Timestamp,
+) -> AppendResult {
+    let (appended, need) = partition.append(&checked?, now)?;
+    Ok(Append { partition: Arc::clone(partition), appended, need })
 }
 
 /// Queues the syncs that the appends call for and answers at once or when the disk has what must be there.

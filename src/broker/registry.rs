@@ -205,3 +205,12 @@ impl PartitionRegistry {
         }
     }
 }
+
+impl Drop for PartitionRegistry {
+    /// A topic holds its open partitions and they hold the topic: someone has to let go.
+    fn drop(&mut self) {
+        for topic in self.topics() {
+            topic.slots().iter().for_each(|slot| slot.set_partition(None));
+        }
+    }
+}

@@ -61,10 +61,15 @@ impl SyncQueue {
         }
     }
 
-    /// Syncs what is listed, then ends the thread. Blocks.
-    pub fn close(&self) {
+    /// Lets the thread end once it has synced what is listed.
+    pub fn end(&self) {
         self.state.lock().closing = true;
         self.pushed.notify_one();
+    }
+
+    /// Syncs what is listed, then ends the thread. Blocks.
+    pub fn close(&self) {
+        self.end();
         if let Some(thread) = self.thread.lock().take()
             && thread.join().is_err()
         {

@@ -2,7 +2,9 @@
 #![allow(dead_code, missing_docs, reason = "each test uses a part of it")]
 
 pub mod batches;
+pub mod broker;
 pub mod consumer;
+pub mod faulty_files;
 pub mod golden;
 pub mod logs;
 pub mod simulated_disk;

@@ -1,0 +1,445 @@
+//! The data path of a broker without sockets: acknowledgements and syncs, long polls, faults, restarts.
+#![allow(
+    missing_docs,
+    clippy::disallowed_methods,
+    reason = "a test looks at files and spawns tasks"
+)]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use highwater::broker::{
+    Acks, DeleteRecords, FetchError, Lookup, OffsetQuery, PartitionAppendError, ProduceError, Step,
+};
+use highwater::log::AppendError;
+use highwater::types::{LeaderEpoch, Offset};
+use support::batches::{Sender, batch};
+use support::broker::{LONG, Life, Node, now, only};
+
+const OS: &[(&str, &str)] = &[("highwater.durability", "os")];
+
+fn value(text: &str) -> Vec<u8> {
+    batch(&[(text.as_bytes(), now())], None)
+}
+
+fn sequenced(text: &str, sequence: i32) -> Vec<u8> {
+    let sender = Sender { id: 7, epoch: 0, sequence, transactional: false };
+    batch(&[(text.as_bytes(), now())], Some(sender))
+}
+
+fn is_pending<T>(step: &Step<T>) -> bool {
+    matches!(step, Step::Later(_))
+}
+
+/// A broker with topic `t`, whose partition has been opened and prepared by one record.
+async fn started(node: &Node, partitions: usize, configs: &[(&str, &str)]) -> Life {
+    let life = node.start();
+    life.create("t", partitions, configs);
+    for partition in 0..partitions {
+        life.send("t", partition as i32, Acks::All, &value("first")).await.expect("acknowledged");
+    }
+    life
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acks_all_reply_waits_for_the_sync_and_consumers_see_nothing_before() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    node.faults.hold_syncs();
+    let reply = life.produce("t", 0, Acks::All, &value("second"));
+    assert!(is_pending(&reply));
+    assert_eq!(life.values("t", 0, 0).await.len(), 1, "not durable, not visible");
+    let latest = life.list("t", OffsetQuery::Latest);
+    assert!(is_pending(&latest), "the end of the log waits for the sync, too");
+    node.faults.release_syncs();
+    assert_eq!(only(reply.finish().await).unwrap().base_offset, Offset::new(1));
+    assert_eq!(only(latest.finish().await).unwrap().offset, Offset::new(2));
+    assert_eq!(life.values("t", 0, 0).await, [(0, "first".into()), (1, "second".into())]);
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acks_one_does_not_wait_and_is_synced_all_the_same() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    node.faults.hold_syncs();
+    assert!(matches!(life.produce("t", 0, Acks::Leader, &value("second")), Step::Now(_)));
+    let waiting = life.fetch(life.fetch_of("t", 0, 1), Some(1));
+    assert!(is_pending(&waiting));
+    node.faults.release_syncs();
+    let fetched = only(waiting.finish().await).unwrap();
+    assert_eq!(fetched.high_watermark, Offset::new(2));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn durability_os_neither_waits_nor_syncs() {
+    let node = Node::new();
+    let life = started(&node, 1, OS).await;
+    node.faults.hold_syncs();
+    assert!(matches!(life.produce("t", 0, Acks::All, &value("second")), Step::Now(_)));
+    assert_eq!(life.values("t", 0, 1).await, [(1, "second".into())]);
+    node.faults.release_syncs();
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flush_messages_holds_every_reply_for_the_sync() {
+    let node = Node::new();
+    let configs = [("highwater.durability", "os"), ("flush.messages", "2")];
+    let life = started(&node, 1, &configs).await;
+    node.faults.hold_syncs();
+    let reply = life.produce("t", 0, Acks::Leader, &value("second"));
+    assert!(is_pending(&reply), "two records are not synced");
+    node.faults.release_syncs();
+    only(reply.finish().await).unwrap();
+    assert!(matches!(life.produce("t", 0, Acks::Leader, &value("third")), Step::Now(_)));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_out_ends_the_wait_but_not_the_append() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    node.faults.hold_syncs();
+    let reply = life.produce_within("t", 0, Acks::All, &value("second"), Duration::ZERO);
+    assert!(matches!(only(reply.finish().await), Err(ProduceError::TimedOut)));
+    node.faults.release_syncs();
+    let latest = only(life.list("t", OffsetQuery::Latest).finish().await).unwrap();
+    assert_eq!(latest.offset, Offset::new(2));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_appended_while_earlier_replies_wait() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    node.faults.hold_syncs();
+    let replies: Vec<_> =
+        (0..50).map(|n| life.produce("t", 0, Acks::All, &value(&format!("v{n}")))).collect();
+    let syncs_before = node.faults.syncs.load(Ordering::SeqCst);
+    node.faults.release_syncs();
+    for (n, reply) in replies.into_iter().enumerate() {
+        let appended = only(reply.finish().await).unwrap();
+        assert_eq!(appended.base_offset, Offset::new(n as i64 + 1));
+    }
+    let syncs = node.faults.syncs.load(Ordering::SeqCst) - syncs_before;
+    assert!(syncs <= 2, "fifty appends formed at most two groups, not {syncs}");
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_duplicate_is_answered_with_the_first_offset_once_that_is_durable() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    node.faults.hold_syncs();
+    let first = life.produce("t", 0, Acks::All, &sequenced("a", 0));
+    let again = life.produce("t", 0, Acks::All, &sequenced("a", 0));
+    assert!(is_pending(&first) && is_pending(&again));
+    node.faults.release_syncs();
+    let (first, again) = (only(first.finish().await).unwrap(), only(again.finish().await).unwrap());
+    assert_eq!((first.base_offset, again.base_offset), (Offset::new(1), Offset::new(1)));
+    assert!(again.duplicate);
+    let gap = life.send("t", 0, Acks::All, &sequenced("c", 2)).await;
+    let refused = AppendError::OutOfOrderSequence(String::new());
+    let Err(ProduceError::Append(PartitionAppendError::Log(error))) = gap else {
+        panic!("a gap is refused: {gap:?}")
+    };
+    assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&refused));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_sync_is_final() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    node.faults.hold_syncs();
+    let reply = life.produce("t", 0, Acks::All, &value("lost"));
+    let parked = life.fetch(life.fetch_of("t", 0, 1), Some(1));
+    node.faults.sync_fails.store(true, Ordering::SeqCst);
+    node.faults.release_syncs();
+    assert!(matches!(only(reply.finish().await), Err(ProduceError::SyncFailed)));
+    assert_eq!(only(parked.finish().await).unwrap_err(), FetchError::Storage);
+    node.faults.sync_fails.store(false, Ordering::SeqCst);
+    let next = life.send("t", 0, Acks::All, &value("refused")).await;
+    assert!(matches!(next, Err(ProduceError::Append(PartitionAppendError::Offline))), "{next:?}");
+    assert_eq!(life.read("t", 0, 0).await.unwrap_err(), FetchError::Storage);
+    assert!(life.shutdown.is_requested(), "no log directory is left");
+    life.stop().await;
+    assert!(node.names(".kafka_cleanshutdown").is_empty(), "never marked as clean");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_appends_serves_reads_and_recovers() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    node.faults.full.store(true, Ordering::SeqCst);
+    for _ in 0..3 {
+        let refused = life.send("t", 0, Acks::All, &value("no room")).await;
+        let Err(ProduceError::Append(PartitionAppendError::Log(AppendError::DiskFull))) = refused
+        else {
+            panic!("the disk is full: {refused:?}")
+        };
+        assert_eq!(life.values("t", 0, 0).await.len(), 1);
+    }
+    node.faults.full.store(false, Ordering::SeqCst);
+    assert_eq!(life.send_value("t", "room again").await, Offset::new(1));
+    life.stop().await;
+    let life = node.start();
+    assert_eq!(life.values("t", 0, 0).await, [(0, "first".into()), (1, "room again".into())]);
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_parked_fetch_is_answered_by_the_append_that_it_lacks() {
+    let node = Node::new();
+    let life = started(&node, 2, OS).await;
+    let one_size = life.read("t", 0, 0).await.unwrap().records.len;
+    let fetch = highwater::broker::Fetch {
+        wait: LONG,
+        bytes_min: 2 * one_size,
+        bytes_max: 1 << 20,
+        isolation: highwater::log::Isolation::ReadUncommitted,
+        partitions: vec![life.fetch_of("t", 0, 1), life.fetch_of("t", 1, 1)],
+    };
+    let parked = life.broker.fetch(fetch);
+    assert!(is_pending(&parked));
+    let parked = tokio::spawn(parked.finish());
+    life.send("t", 0, Acks::All, &value("third")).await.unwrap();
+    assert!(!parked.is_finished(), "half of what it wants");
+    life.send("t", 1, Acks::All, &value("third")).await.unwrap();
+    let answers = parked.await.unwrap();
+    let lens: Vec<usize> = answers.into_iter().map(|answer| answer.unwrap().records.len).collect();
+    assert_eq!(lens, [one_size, one_size]);
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_parked_fetch_gives_up_at_its_deadline() {
+    let node = Node::new();
+    let life = started(&node, 1, OS).await;
+    let fetch = highwater::broker::Fetch {
+        wait: Duration::from_millis(20),
+        bytes_min: 1,
+        bytes_max: 1 << 20,
+        isolation: highwater::log::Isolation::ReadUncommitted,
+        partitions: vec![life.fetch_of("t", 0, 1)],
+    };
+    let fetched = only(life.broker.fetch(fetch).finish().await).unwrap();
+    assert_eq!((fetched.records.len, fetched.high_watermark), (0, Offset::new(1)));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_questions_are_answered_by_their_error() {
+    let node = Node::new();
+    let life = started(&node, 1, OS).await;
+    let mut ahead = life.fetch_of("t", 0, 0);
+    ahead.current_leader_epoch = LeaderEpoch::new(1000);
+    let mut behind = ahead.clone();
+    behind.current_leader_epoch = LeaderEpoch::new(-2);
+    let cases = [
+        (life.fetch_of("t", 0, 2), FetchError::OutOfRange),
+        (life.fetch_of("t", 0, -5), FetchError::OutOfRange),
+        (life.fetch_of("t", 1, 0), FetchError::UnknownPartition),
+        (life.fetch_of("nothing", 0, 0), FetchError::UnknownPartition),
+        (ahead, FetchError::UnknownLeaderEpoch),
+        (behind, FetchError::FencedLeaderEpoch),
+    ];
+    for (asked, error) in cases {
+        let answer = life.fetch(asked, Some(1)).finish().await;
+        assert_eq!(only(answer).unwrap_err(), error, "an error does not wait");
+    }
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_producers_and_consumers_agree_on_one_order() {
+    const PRODUCERS: usize = 8;
+    const EACH: usize = 60;
+    let node = Node::new();
+    let life = Arc::new(started(&node, 2, &[]).await);
+    let mut tasks = Vec::new();
+    for producer in 0..PRODUCERS {
+        let life = Arc::clone(&life);
+        tasks.push(tokio::spawn(async move {
+            let mut acknowledged = Vec::new();
+            for n in 0..EACH {
+                let (partition, text) = (n % 2, format!("{producer}/{n}"));
+                let acks = if n % 3 == 0 { Acks::Leader } else { Acks::All };
+                let sent = life.send("t", partition as i32, acks, &value(&text)).await;
+                acknowledged.push((partition, sent.unwrap().base_offset.get(), text));
+            }
+            acknowledged
+        }));
+    }
+    let consumers = [0, 1].map(|partition| {
+        let life = Arc::clone(&life);
+        tokio::spawn(async move { consume(&life, partition, PRODUCERS * EACH / 2 + 1).await })
+    });
+    let mut acknowledged = Vec::new();
+    for task in tasks {
+        let sent = task.await.unwrap();
+        let order: Vec<_> = sent.iter().filter(|(partition, ..)| *partition == 0).collect();
+        assert!(order.windows(2).all(|pair| pair[0].1 < pair[1].1), "appended in order");
+        acknowledged.extend(sent);
+    }
+    let [zero, one] = consumers;
+    let read = [zero.await.unwrap(), one.await.unwrap()];
+    for (partition, offset, text) in acknowledged {
+        assert_eq!(read[partition][offset as usize], (offset, text));
+    }
+    Arc::into_inner(life).expect("all tasks have ended").stop().await;
+}
+
+/// Reads by long polls until `count` records are there.
+async fn consume(life: &Life, partition: i32, count: usize) -> Vec<(i64, String)> {
+    let mut read: Vec<(i64, String)> = Vec::new();
+    while read.len() < count {
+        let from = read.len() as i64;
+        let fetch = life.fetch(life.fetch_of("t", partition, from), Some(1));
+        let fetched = only(fetch.finish().await).expect("readable");
+        let bytes = support::logs::bytes_of(&fetched.records);
+        assert!(!bytes.is_empty(), "answered because there is something");
+        read.extend(support::broker::values_in(&bytes));
+    }
+    read
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_acknowledged_survives_a_stop_and_a_crash() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    life.send_value("t", "a").await;
+    life.stop().await;
+    let life = node.start();
+    let earlier = life.values("t", 0, 0).await;
+    assert_eq!(earlier, [(0, "first".into()), (1, "a".into())]);
+    assert_eq!(life.send_value("t", "b").await, Offset::new(2));
+    life.crash().await;
+    let life = node.start();
+    assert_eq!(life.values("t", 0, 1).await, [(1, "a".into()), (2, "b".into())]);
+    assert_eq!(life.send_value("t", "c").await, Offset::new(3));
+    life.stop().await;
+    assert_eq!(node.names(".kafka_cleanshutdown").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_records_stay_deleted_after_a_crash() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    for text in ["a", "b", "c"] {
+        life.send_value("t", text).await;
+    }
+    let delete = |life: &Life, before| {
+        let asked = DeleteRecords { partition: life.find("t", 0), before: Offset::new(before) };
+        life.broker.delete_records(vec![asked], LONG)
+    };
+    assert_eq!(only(delete(&life, 2).finish().await), Ok(Offset::new(2)));
+    assert_eq!(life.read("t", 0, 1).await.unwrap_err(), FetchError::OutOfRange);
+    assert!(only(delete(&life, 5).finish().await).is_err(), "beyond the end");
+    assert_eq!(only(delete(&life, 1).finish().await), Ok(Offset::new(2)), "never goes back");
+    life.crash().await;
+    let life = node.start();
+    let earliest = only(life.list("t", OffsetQuery::Earliest).finish().await).unwrap();
+    assert_eq!(earliest.offset, Offset::new(2));
+    assert_eq!(only(delete(&life, -1).finish().await), Ok(Offset::new(4)), "all of it");
+    assert_eq!(life.values("t", 0, 4).await, []);
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_made_again_under_its_name_has_none_of_the_old_data() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    let old = life.find("t", 0);
+    let parked = life.fetch(life.fetch_of("t", 0, 1), Some(1));
+    life.delete("t");
+    assert_eq!(only(parked.finish().await).unwrap_err(), FetchError::UnknownPartition);
+    assert!(matches!(life.find("t", 0), Lookup::Unknown));
+    life.create("t", 1, &[]);
+    let Lookup::Open(old) = old else { panic!("it was open") };
+    let checked = value("too late");
+    let late =
+        highwater::broker::ProduceBatch { partition: Lookup::Open(old), records: checked.into() };
+    let late = life.broker.produce(highwater::broker::Produce {
+        acks: Acks::All,
+        timeout: LONG,
+        zstd_allowed: true,
+        batches: vec![late],
+    });
+    let late = only(late.finish().await);
+    assert!(matches!(late, Err(ProduceError::Append(PartitionAppendError::Retired))), "{late:?}");
+    assert_eq!(life.values("t", 0, 0).await, []);
+    assert_eq!(life.send_value("t", "new").await, Offset::ZERO);
+    assert_eq!(node.names("t-0.").len(), 1, "the old directory waits for its removal");
+    life.crash().await;
+    let life = node.start();
+    assert_eq!(life.values("t", 0, 0).await, [(0, "new".into())]);
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_that_the_metadata_does_not_know_are_set_aside() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    life.stop().await;
+    std::fs::create_dir(node.path().join("unknown-0")).unwrap();
+    std::fs::create_dir(node.path().join("t-1")).unwrap();
+    let life = node.start();
+    assert!(node.names("unknown-0").iter().all(|name| name.ends_with("-stray")));
+    assert!(node.names("t-1").iter().all(|name| name.ends_with("-stray")));
+    assert_eq!(life.values("t", 0, 0).await.len(), 1);
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_directory_of_an_older_topic_of_the_name_is_not_served() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    // The deletion is written, but the process dies before the directory is renamed.
+    let topic = highwater::metadata::TopicRef::Name(highwater::types::TopicName::new("t").unwrap());
+    life.broker.metadata.delete_topics(vec![topic]).remove(0).unwrap();
+    life.create("t", 1, &[]);
+    life.crash().await;
+    let life = node.start();
+    assert_eq!(life.values("t", 0, 0).await, []);
+    assert_eq!(node.names("t-0.").len(), 1, "set aside");
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn producer_ids_are_never_given_twice() {
+    let node = Node::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..3 {
+        let life = node.start();
+        for _ in 0..1500 {
+            let id = life.broker.next_producer_id().finish().await.unwrap();
+            assert!(seen.insert(id), "{id} twice");
+        }
+        life.crash().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn starting_opens_no_log() {
+    let node = Node::new();
+    let life = started(&node, 20, OS).await;
+    life.stop().await;
+    let life = node.start();
+    assert!(life.broker.partitions.open_partitions().is_empty());
+    let usage = life.broker.directory_usage().remove(0);
+    let sizes: Vec<u64> = usage
+        .partitions
+        .iter()
+        .filter(|(name, _)| name.topic.as_str() == "t")
+        .map(|(_, size)| *size)
+        .collect();
+    assert_eq!(sizes.len(), 20);
+    assert!(sizes.iter().all(|size| *size > 0));
+    life.stop().await;
+}

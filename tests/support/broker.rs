@@ -1,0 +1,265 @@
+//! A broker without front ends, on a directory of its own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use highwater::broker::{
+    Acks, Broker, Fetch, FetchError, FetchPartition, Fetched, ListedOffset, Lookup, OffsetQuery,
+    OffsetQuestion, OpenBroker, Produce, ProduceBatch, ProduceError, Produced, Step,
+};
+use highwater::config::BrokerSettings;
+use highwater::env::{ByteBudget, Env, Shutdown};
+use highwater::log::batch::HEADER_LEN;
+use highwater::log::record::Records;
+use highwater::log::{Appended, Isolation, scan};
+use highwater::metadata::{MetadataStore, NewTopic, OpenMetadata, TopicRef};
+use highwater::observe::{Health, Metrics};
+use highwater::storage::LogDirectory;
+use highwater::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicName};
+use tempfile::TempDir;
+
+use super::batches;
+use super::faulty_files::{Faults, FaultyFiles};
+use super::logs::bytes_of;
+
+pub const NODE: BrokerId = BrokerId::new(1);
+/// Longer than any test; nothing waits for it.
+pub const LONG: Duration = Duration::from_secs(600);
+
+/// A log directory that broker after broker opens.
+pub struct Node {
+    pub directory: TempDir,
+    pub faults: Arc<Faults>,
+    pub settings: BrokerSettings,
+}
+
+/// One life of a broker.
+pub struct Life {
+    pub broker: Arc<Broker>,
+    pub shutdown: Shutdown,
+}
+
+impl Node {
+    pub fn new() -> Self {
+        Self {
+            directory: TempDir::new().unwrap(),
+            faults: Arc::default(),
+            settings: BrokerSettings::default(),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Starts a broker. Called inside a runtime; blocks it, which no test minds.
+    pub fn start(&self) -> Life {
+        let env = Env { files: Arc::new(FaultyFiles(Arc::clone(&self.faults))), ..Env::system() };
+        let directory =
+            LogDirectory::open(&env, self.path(), NODE, None).expect("a free directory");
+        let open = OpenMetadata::new(env.clone(), &directory, NODE);
+        let metadata = MetadataStore::open(open).expect("usable metadata");
+        let shutdown = Shutdown::default();
+        let broker = Broker::open(OpenBroker {
+            env,
+            settings: Arc::new(self.settings.clone()),
+            metadata: Arc::new(metadata),
+            directories: vec![directory],
+            budget: ByteBudget::new(256 << 20),
+            shutdown: shutdown.clone(),
+            metrics: Arc::new(Metrics::default()),
+            health: Arc::new(Health::default()),
+        })
+        .expect("a broker");
+        Life { broker, shutdown }
+    }
+
+    /// Names in the log directory that begin with `prefix`.
+    pub fn names(&self, prefix: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Life {
+    /// A clean stop.
+    pub async fn stop(self) {
+        let broker = Arc::clone(&self.broker);
+        tokio::task::spawn_blocking(move || broker.close()).await.unwrap();
+        self.end().await;
+    }
+
+    /// Ends without closing anything, as a killed process does. Waits until the directory is free again.
+    pub async fn crash(self) {
+        self.end().await;
+    }
+
+    async fn end(self) {
+        self.shutdown.request();
+        let directory = Arc::downgrade(&self.broker.partitions.directories()[0]);
+        drop(self.broker);
+        // Housekeeping and the sync thread let go once they have seen the request.
+        while directory.strong_count() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub fn create(&self, name: &str, partitions: usize, configs: &[(&str, &str)]) {
+        let topic = NewTopic {
+            name: TopicName::new(name).unwrap(),
+            partitions: vec![vec![NODE]; partitions],
+            configs: configs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
+        };
+        for created in self.broker.metadata.create_topics(vec![topic]) {
+            created.expect("created");
+        }
+    }
+
+    pub fn delete(&self, name: &str) {
+        let topic = TopicRef::Name(TopicName::new(name).unwrap());
+        for deleted in self.broker.metadata.delete_topics(vec![topic]) {
+            deleted.expect("deleted");
+        }
+        self.broker.apply_image();
+    }
+
+    pub fn find(&self, topic: &str, partition: i32) -> Lookup {
+        self.broker.find_by_name(topic, PartitionIndex::new(partition))
+    }
+
+    /// Begins to produce one batch.
+    pub fn produce(
+        &self,
+        topic: &str,
+        partition: i32,
+        acks: Acks,
+        records: &[u8],
+    ) -> Step<Produced> {
+        self.produce_within(topic, partition, acks, records, LONG)
+    }
+
+    pub fn produce_within(
+        &self,
+        topic: &str,
+        partition: i32,
+        acks: Acks,
+        records: &[u8],
+        timeout: Duration,
+    ) -> Step<Produced> {
+        let batch = ProduceBatch {
+            partition: self.find(topic, partition),
+            records: Bytes::copy_from_slice(records),
+        };
+        let batches = vec![batch];
+        self.broker.produce(Produce { acks, timeout, zstd_allowed: true, batches })
+    }
+
+    /// Produces one batch and waits for the answer.
+    pub async fn send(
+        &self,
+        topic: &str,
+        partition: i32,
+        acks: Acks,
+        records: &[u8],
+    ) -> Result<Appended, ProduceError> {
+        only(self.produce(topic, partition, acks, records).finish().await)
+    }
+
+    /// Sends one record with this value, acks=all.
+    pub async fn send_value(&self, topic: &str, value: &str) -> Offset {
+        let batch = batches::batch(&[(value.as_bytes(), now())], None);
+        self.send(topic, 0, Acks::All, &batch).await.expect("acknowledged").base_offset
+    }
+
+    pub fn fetch_of(&self, topic: &str, partition: i32, offset: i64) -> FetchPartition {
+        FetchPartition {
+            partition: self.find(topic, partition),
+            offset: Offset::new(offset),
+            current_leader_epoch: LeaderEpoch::NONE,
+            last_fetched_epoch: LeaderEpoch::NONE,
+            bytes_max: 1 << 20,
+        }
+    }
+
+    /// A fetch of one partition; with a wait if `bytes_min` is given.
+    pub fn fetch(&self, asked: FetchPartition, bytes_min: Option<usize>) -> Step<Answers> {
+        self.broker.fetch(Fetch {
+            wait: if bytes_min.is_some() { LONG } else { Duration::ZERO },
+            bytes_min: bytes_min.unwrap_or(0),
+            bytes_max: 50 << 20,
+            isolation: Isolation::ReadUncommitted,
+            partitions: vec![asked],
+        })
+    }
+
+    /// What can be read of a partition from `offset` on, at once.
+    pub async fn read(
+        &self,
+        topic: &str,
+        partition: i32,
+        offset: i64,
+    ) -> Result<Fetched, FetchError> {
+        only(self.fetch(self.fetch_of(topic, partition, offset), None).finish().await)
+    }
+
+    /// All values of a partition from `offset` on.
+    pub async fn values(&self, topic: &str, partition: i32, offset: i64) -> Vec<(i64, String)> {
+        let mut values = Vec::new();
+        let mut from = offset;
+        loop {
+            let fetched = self.read(topic, partition, from).await.expect("readable");
+            if fetched.records.len == 0 {
+                return values;
+            }
+            let bytes = bytes_of(&fetched.records);
+            let read = values_in(&bytes);
+            from = read.last().expect("a record").0 + 1;
+            values.extend(read);
+        }
+    }
+
+    pub fn list(
+        &self,
+        topic: &str,
+        query: OffsetQuery,
+    ) -> Step<Vec<Result<ListedOffset, FetchError>>> {
+        let question = OffsetQuestion {
+            partition: self.find(topic, 0),
+            current_leader_epoch: LeaderEpoch::NONE,
+            query,
+        };
+        self.broker.list_offsets(vec![question], Isolation::ReadUncommitted)
+    }
+}
+
+type Answers = Vec<Result<Fetched, FetchError>>;
+
+pub fn only<T>(mut answers: Vec<T>) -> T {
+    assert_eq!(answers.len(), 1);
+    answers.remove(0)
+}
+
+/// Offsets and values of the uncompressed records in whole batches.
+pub fn values_in(bytes: &[u8]) -> Vec<(i64, String)> {
+    let mut values = Vec::new();
+    for (_, stored) in scan::scan(bytes) {
+        let header = stored.header().expect("magic 2");
+        let records = Records::new(&stored.bytes()[HEADER_LEN..], header.records_count);
+        for record in records {
+            let record = record.expect("a whole record");
+            let value = String::from_utf8(record.value.unwrap_or_default().to_vec()).unwrap();
+            values.push((record.offset(&header).get(), value));
+        }
+    }
+    values
+}
+
+pub fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap()
+}

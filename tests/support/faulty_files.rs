@@ -1,0 +1,148 @@
+//! The real disk with faults on demand: no space, failing syncs, syncs that wait.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+use highwater::env::{
+    DirEntry, Disk, DiskSpace, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
+};
+
+/// Switches of the faults.
+#[derive(Debug, Default)]
+pub struct Faults {
+    /// Writes to `.log` files fail with "no space left".
+    pub full: AtomicBool,
+    /// Syncs of `.log` files fail.
+    pub sync_fails: AtomicBool,
+    /// Syncs of `.log` files done.
+    pub syncs: AtomicUsize,
+    held: Mutex<bool>,
+    released: Condvar,
+}
+
+impl Faults {
+    /// Syncs of `.log` files wait from now on.
+    pub fn hold_syncs(&self) {
+        *self.held.lock().unwrap() = true;
+    }
+
+    /// They go on.
+    pub fn release_syncs(&self) {
+        *self.held.lock().unwrap() = false;
+        self.released.notify_all();
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut held = self.held.lock().unwrap();
+        while *held {
+            held = self.released.wait(held).unwrap();
+        }
+        self.syncs.fetch_add(1, Ordering::SeqCst);
+        if self.sync_fails.load(Ordering::SeqCst) {
+            return Err(io::Error::other("the disk is broken"));
+        }
+        Ok(())
+    }
+}
+
+/// [`Disk`] with [`Faults`].
+#[derive(Debug)]
+pub struct FaultyFiles(pub Arc<Faults>);
+
+impl FileSystem for FaultyFiles {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let file = Disk.open(path, mode)?;
+        if path.extension().is_some_and(|extension| extension == "log") {
+            return Ok(Arc::new(FaultyFile { file, faults: Arc::clone(&self.0) }));
+        }
+        Ok(file)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        Disk.create_dir_all(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        Disk.remove_file(path)
+    }
+
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        Disk.remove_dir_all(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        Disk.sync_dir(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
+        Disk.list(path)
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
+        Disk.stat(path)
+    }
+
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>, LockError> {
+        Disk.lock(path)
+    }
+
+    fn space(&self, path: &Path) -> io::Result<DiskSpace> {
+        Disk.space(path)
+    }
+}
+
+#[derive(Debug)]
+struct FaultyFile {
+    file: Arc<dyn File>,
+    faults: Arc<Faults>,
+}
+
+impl File for FaultyFile {
+    fn write_all_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
+        if self.faults.full.load(Ordering::SeqCst) {
+            // As a real disk may: some of it is written.
+            self.file.write_all_at(&bytes[..bytes.len() / 2], position)?;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write_all_at(bytes, position)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, position)
+    }
+
+    fn read_resident_at(&self, buffer: &mut [u8], position: u64) -> io::Result<Option<usize>> {
+        self.file.read_resident_at(buffer, position)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn set_len(&self, len_bytes: u64) -> io::Result<()> {
+        self.file.set_len(len_bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.faults.sync()?;
+        self.file.sync()
+    }
+
+    fn reserve(&self, position: u64, len_bytes: u64) -> io::Result<()> {
+        if self.faults.full.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.reserve(position, len_bytes)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.file.descriptor()
+    }
+}
