@@ -93,11 +93,11 @@ struct Names {
 impl Names {
     fn list(files: &dyn FileSystem, directory: &Path) -> Result<Self, LoadError> {
         let mut names = Self::default();
-        let io = |source| LoadError::Io { path: directory.to_owned(), source };
-        if files.stat(directory).map_err(io)?.is_none() {
-            return Ok(names);
-        }
-        for entry in files.list(directory).map_err(io)? {
+        let entries = match files.list(directory) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+            listed => listed.map_err(|source| LoadError::Io { path: directory.to_owned(), source })?,
+        };
+        for entry in entries {
             match FileKind::parse(&entry.name) {
                 FileKind::Segment(base) => names.segments.push(base),
                 FileKind::Snapshot(id) => names.snapshots.push(id),
