@@ -90,7 +90,18 @@ pub async fn start(args: StartArgs) -> Result<Running, StartError> {
     let gateway = open_gateway(&broker).await?;
     let server = network::serve(bound, Arc::clone(&broker));
     health.enter(Phase::Ready);
+    settle_metadata(&broker);
     Ok(Running { broker, server, gateway, addresses, health, shutdown })
+}
+
+/// Has the files written that only a later Kafka reads, now that the broker answers.
+fn settle_metadata(broker: &Arc<Broker>) {
+    let metadata = Arc::clone(&broker.metadata);
+    drop(env::spawn_blocking(move || {
+        if let Err(error) = metadata.settle() {
+            tracing::warn!(%error, "files beside the metadata log are not written; kafka makes them anew");
+        }
+    }));
 }
 
 impl Running {
@@ -157,7 +168,12 @@ fn open_directories(
     let others = settings.log_dirs.iter().filter(|path| **path != settings.metadata_log_dir);
     for path in others {
         let cluster = directories[0].cluster_id().to_owned();
-        directories.push(open(path, Some(&cluster))?);
+        let directory = open(path, Some(&cluster))?;
+        // That of the first directory is covered when its metadata log is opened.
+        directory
+            .sync_names()
+            .map_err(|source| OpenDirectoryError::Io { path: path.clone(), source })?;
+        directories.push(directory);
     }
     Ok((settings, directories))
 }

@@ -306,6 +306,8 @@ impl Identity<'_> {
         if meta.directory_id.is_none() {
             meta.directory_id = Some(self.env.random.uuid());
             self.write(&meta, &path)?;
+            let synced = self.env.files.sync_dir(self.directory);
+            synced.map_err(|source| OpenDirectoryError::Io { path, source })?;
         }
         Ok((meta, false))
     }

@@ -57,6 +57,8 @@ pub struct Loaded {
     pub last_epoch: LeaderEpoch,
     /// Where each epoch of the log began.
     pub epochs: Vec<EpochStart>,
+    /// The newest snapshot.
+    pub snapshot: Option<SnapshotId>,
     /// `None` if there is no segment, or none that reaches the snapshot.
     pub active: Option<ActiveSegment>,
     /// A metadata transaction was begun and never ended.
@@ -95,7 +97,9 @@ impl Names {
         let mut names = Self::default();
         let entries = match files.list(directory) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-            listed => listed.map_err(|source| LoadError::Io { path: directory.to_owned(), source })?,
+            listed => {
+                listed.map_err(|source| LoadError::Io { path: directory.to_owned(), source })?
+            }
         };
         for entry in entries {
             match FileKind::parse(&entry.name) {
@@ -113,6 +117,7 @@ impl Names {
 #[derive(Debug)]
 struct LogReader {
     replay: Replay,
+    snapshot: Option<SnapshotId>,
     /// Records below it are in the snapshot already.
     snapshot_end: Offset,
     next: Offset,
@@ -127,6 +132,7 @@ impl LogReader {
     fn new(replay: Replay, quorum_epoch: Option<LeaderEpoch>) -> Self {
         Self {
             replay,
+            snapshot: None,
             snapshot_end: Offset::ZERO,
             next: Offset::ZERO,
             last_epoch: LeaderEpoch::new(0),
@@ -149,6 +155,7 @@ impl LogReader {
             let advice = "restore the file from a backup, or start the Kafka release that wrote it";
             LoadError::Unusable { path, reason: format!("{reason}; {advice}") }
         })?;
+        self.snapshot = Some(id);
         self.snapshot_end = id.end;
         self.last_epoch = id.epoch;
         Ok(())
@@ -262,6 +269,7 @@ impl LogReader {
             image,
             last_epoch: self.last_epoch.max(self.quorum_epoch),
             epochs: self.epochs,
+            snapshot: self.snapshot,
             active: self.active.filter(|_| self.next == end),
             transaction_open,
             bytes_since_snapshot: self.bytes_since_snapshot,

@@ -24,12 +24,13 @@ use std::sync::Arc;
 
 pub use batches::BatchWriter;
 pub use control::{ControlRecord, Voter};
+use load::ActiveSegment;
 pub use load::{LoadError, Loaded, load};
 pub use snapshot::replay as replay_snapshot;
 
 use self::names::{FileKind, SnapshotId, segment};
 use super::image::Image;
-use crate::env::{File, FileSystem, OpenMode, write_atomically};
+use crate::env::{FileSystem, OpenMode, write_atomically};
 use crate::log::format::leader_epochs::{self, EpochStart};
 use crate::log::format::partition_metadata;
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, Uuid};
@@ -47,18 +48,14 @@ pub struct Journal {
     directory: PathBuf,
     epoch: LeaderEpoch,
     epochs: Vec<EpochStart>,
-    active: Arc<dyn File>,
-    active_base: Offset,
-    active_bytes: u64,
+    active: ActiveSegment,
     end: Offset,
     last_timestamp: Timestamp,
     bytes_since_snapshot: u64,
-    /// Directories with names that the next sync must cover too.
-    unsynced_directories: Vec<PathBuf>,
 }
 
 impl Journal {
-    /// Goes on where `loaded` ends, in `epoch`. Cuts off a damaged end; syncs nothing before the first append.
+    /// Goes on where `loaded` ends, in `epoch`. Cuts off a damaged end, begins the log if there is none.
     pub fn resume(
         files: Arc<dyn FileSystem>,
         directory: PathBuf,
@@ -66,36 +63,35 @@ impl Journal {
         epoch: LeaderEpoch,
     ) -> io::Result<Self> {
         let end = loaded.image.end_offset;
-        let mut unsynced_directories = Vec::new();
-        let (active_base, active, active_bytes) = match loaded.active {
-            Some(segment) => {
-                if segment.file.len()? > segment.good_bytes {
-                    segment.file.set_len(segment.good_bytes)?;
-                }
-                (segment.base, segment.file, segment.good_bytes)
-            }
+        let active = match loaded.active {
+            Some(active) => active,
             None => {
-                files.create_dir_all(&directory)?;
-                let path = directory.join(segment(end));
-                let file = files.open(&path, OpenMode::CreateOrTruncate)?;
-                // The log directory first: whoever finds the log must find who it belongs to.
-                unsynced_directories.extend(directory.parent().map(Path::to_owned));
-                unsynced_directories.push(directory.clone());
-                (end, file, 0)
+                let active = begin_segment(files.as_ref(), &directory, end)?;
+                // A log that ends below its snapshot is of no use any more, and would leave a gap.
+                loaded
+                    .snapshot
+                    .map_or(Ok(()), |id| retire_below(files.as_ref(), &directory, id))?;
+                active
             }
         };
+        if active.good_bytes == 0 {
+            // A segment is named durably before anything is written to it, so this is the only case in which its name may
+            // not be. The log directory first: whoever finds the log must find who it belongs to.
+            directory.parent().map_or(Ok(()), |parent| files.sync_dir(parent))?;
+            files.sync_dir(&directory)?;
+        }
+        if active.file.len()? > active.good_bytes {
+            active.file.set_len(active.good_bytes)?;
+        }
         Ok(Self {
             files,
             directory,
             epoch,
             epochs: loaded.epochs,
             active,
-            active_base,
-            active_bytes,
             end,
             last_timestamp: Timestamp::NONE,
             bytes_since_snapshot: loaded.bytes_since_snapshot,
-            unsynced_directories,
         })
     }
 
@@ -108,19 +104,16 @@ impl Journal {
     /// use: how much is on disk is unknown.
     pub fn append(&mut self, batches: &BatchWriter, now: Timestamp) -> io::Result<()> {
         let bytes = batches.bytes();
-        if self.active_bytes > 0 && self.active_bytes + bytes.len() as u64 > SEGMENT_BYTES_MAX {
+        let written = self.active.good_bytes;
+        if written > 0 && written + bytes.len() as u64 > SEGMENT_BYTES_MAX {
             self.roll()?;
-            self.unsynced_directories.push(self.directory.clone());
         }
-        self.active.write_all_at(bytes, self.active_bytes)?;
-        self.active.sync()?;
-        for directory in self.unsynced_directories.drain(..) {
-            self.files.sync_dir(&directory)?;
-        }
+        self.active.file.write_all_at(bytes, self.active.good_bytes)?;
+        self.active.file.sync()?;
         if self.epochs.last().is_none_or(|last| last.epoch < self.epoch) {
             self.epochs.push(EpochStart { epoch: self.epoch, start: self.end });
         }
-        self.active_bytes += bytes.len() as u64;
+        self.active.good_bytes += bytes.len() as u64;
         self.bytes_since_snapshot += bytes.len() as u64;
         self.end = batches.next_offset();
         self.last_timestamp = now;
@@ -142,13 +135,12 @@ impl Journal {
     /// Goes on in a new segment after [`Journal::write_snapshot`] and removes the log that the snapshot stands for. After
     /// an error the journal is of no further use.
     pub fn begin_after_snapshot(&mut self) -> io::Result<()> {
-        if self.active_base < self.end {
+        if self.active.base < self.end {
             self.roll()?;
-            self.files.sync_dir(&self.directory)?;
         }
         self.bytes_since_snapshot = 0;
         self.epochs = vec![EpochStart { epoch: self.epoch, start: self.end }];
-        if let Err(e) = self.retire_below(self.snapshot_id()) {
+        if let Err(e) = retire_below(self.files.as_ref(), &self.directory, self.snapshot_id()) {
             tracing::warn!(error = %e, "files below the newest metadata snapshot stay for now");
         }
         Ok(())
@@ -198,28 +190,32 @@ impl Journal {
 
     /// Goes on in a new segment. All of the old one is synced, since every append is.
     fn roll(&mut self) -> io::Result<()> {
-        let path = self.directory.join(segment(self.end));
-        self.active = self.files.open(&path, OpenMode::CreateOrTruncate)?;
-        self.active_base = self.end;
-        self.active_bytes = 0;
-        Ok(())
+        self.active = begin_segment(self.files.as_ref(), &self.directory, self.end)?;
+        self.files.sync_dir(&self.directory)
     }
+}
 
-    /// Removes what the snapshot stands for, the oldest first, so that a crash in between leaves a log without gaps.
-    fn retire_below(&self, id: SnapshotId) -> io::Result<()> {
-        let mut retired: Vec<String> = self
-            .files
-            .list(&self.directory)?
-            .into_iter()
-            .map(|entry| entry.name)
-            .filter(|name| match FileKind::parse(name) {
-                FileKind::Segment(base) | FileKind::BesideSegment(base) => base < id.end,
-                FileKind::Snapshot(other) => other < id,
-                FileKind::Leftover => true,
-                FileKind::Other => false,
-            })
-            .collect();
-        retired.sort();
-        retired.iter().try_for_each(|name| self.files.remove_file(&self.directory.join(name)))
-    }
+/// Removes what a snapshot stands for, the oldest first, so that a crash in between leaves a log without gaps.
+fn retire_below(files: &dyn FileSystem, directory: &Path, id: SnapshotId) -> io::Result<()> {
+    let is_retired = |name: &String| match FileKind::parse(name) {
+        FileKind::Segment(base) | FileKind::BesideSegment(base) => base < id.end,
+        FileKind::Snapshot(other) => other < id,
+        FileKind::Leftover => true,
+        FileKind::Other => false,
+    };
+    let names = files.list(directory)?.into_iter().map(|entry| entry.name);
+    let mut retired: Vec<String> = names.filter(is_retired).collect();
+    retired.sort();
+    retired.iter().try_for_each(|name| files.remove_file(&directory.join(name)))
+}
+
+/// Creates an empty segment; its name is not synced.
+fn begin_segment(
+    files: &dyn FileSystem,
+    directory: &Path,
+    base: Offset,
+) -> io::Result<ActiveSegment> {
+    files.create_dir_all(directory)?;
+    let file = files.open(&directory.join(segment(base)), OpenMode::CreateOrTruncate)?;
+    Ok(ActiveSegment { base, file, good_bytes: 0 })
 }

@@ -1,11 +1,6 @@
 use super::*;
+use crate::log::test_bytes::from_hex as hex;
 use crate::types::{LeaderEpoch, PartitionIndex, Uuid};
-
-/// Bytes of hex text.
-pub(crate) fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
-    digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
-}
 
 fn id(first: u8) -> Uuid {
     Uuid::from_bytes(std::array::from_fn(|i| first + i as u8))
