@@ -55,6 +55,11 @@ impl<'a> TimeIndex<'a> {
         Self { base, entries: bytes.as_chunks().0 }
     }
 
+    /// The first `entries` alone.
+    pub fn prefix(self, entries: usize) -> Self {
+        Self { entries: &self.entries[..entries.min(self.len())], ..self }
+    }
+
     /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
