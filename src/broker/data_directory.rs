@@ -16,7 +16,7 @@ use super::sync::SyncQueue;
 use crate::config::{Durability, TopicSettings};
 use crate::env::{Env, Shutdown};
 use crate::log::StartMode;
-use crate::observe::Health;
+use crate::observe::{Health, Metrics};
 use crate::storage::{
     Checkpoint, CleanShutdown, LastStop, LogDirectory, OffsetCheckpoint, OpenDirectoryError,
 };
@@ -43,18 +43,24 @@ pub struct DataDirectory {
     changed: AtomicBool,
 }
 
-/// How many directories are left.
+/// How many directories are left, and who is told.
 #[derive(Debug)]
 pub struct DirectoryFailures {
     online: AtomicUsize,
     shutdown: Shutdown,
     health: Arc<Health>,
+    metrics: Arc<Metrics>,
 }
 
 impl DirectoryFailures {
     /// `directories` are online; when the last one fails `shutdown` is requested.
-    pub fn new(directories: usize, shutdown: Shutdown, health: Arc<Health>) -> Arc<Self> {
-        Arc::new(Self { online: AtomicUsize::new(directories), shutdown, health })
+    pub fn new(
+        directories: usize,
+        shutdown: Shutdown,
+        health: Arc<Health>,
+        metrics: Arc<Metrics>,
+    ) -> Arc<Self> {
+        Arc::new(Self { online: AtomicUsize::new(directories), shutdown, health, metrics })
     }
 
     fn one_failed(&self, directory: &Path, reason: &str) {
@@ -75,7 +81,7 @@ impl DataDirectory {
         failures: Arc<DirectoryFailures>,
     ) -> Result<Arc<Self>, OpenDirectoryError> {
         let path = directory.path().to_owned();
-        let sync_queue = SyncQueue::start(Arc::clone(&env.files))
+        let sync_queue = SyncQueue::start(env, Arc::clone(&failures.metrics))
             .map_err(|source| OpenDirectoryError::Io { path: path.clone(), source })?;
         Ok(Arc::new(Self {
             env: env.clone(),

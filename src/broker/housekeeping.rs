@@ -113,6 +113,7 @@ impl Broker {
         match deleted {
             Ok(0) => {}
             Ok(segments) => {
+                self.metrics.segments_deleted.add(u64::try_from(segments).unwrap_or(0));
                 tracing::info!(partition = %partition.name(), segments, "retention deleted segments");
                 partition.directory().mark_changed();
                 let delay_ms = partition.topic().policy().settings.file_delete_delay_ms;

@@ -22,6 +22,7 @@ mod registry;
 mod step;
 mod sync;
 mod sync_wait;
+mod tally;
 mod topic_partitions;
 pub mod topics;
 mod usage;

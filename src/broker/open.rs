@@ -54,6 +54,7 @@ impl Broker {
             args.directories.len(),
             args.shutdown.clone(),
             Arc::clone(&args.health),
+            Arc::clone(&args.metrics),
         );
         let mut directories = Vec::with_capacity(args.directories.len());
         let mut found = HashMap::new();

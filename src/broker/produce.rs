@@ -14,10 +14,12 @@ use super::partition::{Partition, PartitionAppendError, SyncNeed};
 use super::registry::{Lookup, OpenPartitionError};
 use super::step::Step;
 use super::sync_wait::SyncWait;
+use super::tally::{self, Waiting};
 use crate::env;
 use crate::log::{
     Appended, BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline,
 };
+use crate::observe::Metrics;
 use crate::types::Timestamp;
 
 /// Which replies a producer wants (`acks`).
@@ -90,7 +92,15 @@ impl Broker {
                 None => return Arc::clone(self).produce_blocking(request, appends),
             }
         }
-        reply(appends, request.acks, request.timeout)
+        self.count(&request, &appends);
+        reply(&self.metrics, appends, request.acks, request.timeout)
+    }
+
+    fn count(&self, request: &Produce, appends: &[AppendResult]) {
+        for (batch, append) in request.batches.iter().zip(appends) {
+            let appended = append.as_ref().ok().map(|append| &append.appended);
+            tally::appended(&self.metrics, batch.records.len(), appended);
+        }
     }
 
     /// Goes on where something may take long or wait for the disk before the append: behind `appends`.
@@ -100,15 +110,17 @@ impl Broker {
         mut appends: Vec<AppendResult>,
     ) -> Step<Produced> {
         let (acks, timeout) = (request.acks, request.timeout);
+        let metrics = Arc::clone(&self.metrics);
         Step::serial(async move {
             let appends = env::spawn_blocking(move || {
                 let now = self.env.clock.wall();
                 let rest = &request.batches[appends.len()..];
                 appends.extend(rest.iter().map(|batch| append_blocking(batch, &request, now)));
+                self.count(&request, &appends);
                 appends
             });
             match appends.await {
-                Ok(appends) => reply(appends, acks, timeout),
+                Ok(appends) => reply(&metrics, appends, acks, timeout),
                 Err(panic) => std::panic::resume_unwind(panic.into_panic()),
             }
         })
@@ -167,7 +179,12 @@ fn append(
 }
 
 /// Queues the syncs that the appends call for and answers at once or when the disk has what must be there.
-fn reply(appends: Vec<AppendResult>, acks: Acks, timeout: Duration) -> Step<Produced> {
+fn reply(
+    metrics: &Arc<Metrics>,
+    appends: Vec<AppendResult>,
+    acks: Acks,
+    timeout: Duration,
+) -> Step<Produced> {
     // After all appends of the request: they shall form one group.
     for append in appends.iter().flatten() {
         if append.need > SyncNeed::None {
@@ -182,7 +199,9 @@ fn reply(appends: Vec<AppendResult>, acks: Acks, timeout: Duration) -> Step<Prod
     for append in appends.iter().flatten().filter(|append| is_held(append, acks)) {
         append.partition.hold_until_synced(append.appended.end_offset, &wait);
     }
+    let metrics = Arc::clone(metrics);
     Step::later(async move {
+        let _waiting = Waiting::begin(&metrics.acks_waiting);
         // What the time-out leaves unsynced shows in the partitions.
         let _ = tokio::time::timeout(timeout, wait.settled()).await;
         appends.into_iter().map(|append| settle(append?, acks)).collect()

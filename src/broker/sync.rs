@@ -17,7 +17,8 @@ use parking_lot::{Condvar, Mutex};
 
 use self::group::SyncPool;
 use super::partition::{Partition, TakenSync};
-use crate::env::{FileSystem, spawn_thread};
+use crate::env::{Env, spawn_thread};
+use crate::observe::Metrics;
 
 /// Partitions to be synced next.
 #[derive(Debug)]
@@ -35,15 +36,15 @@ struct QueueState {
 
 impl SyncQueue {
     /// An empty queue and its thread.
-    pub fn start(files: Arc<dyn FileSystem>) -> io::Result<Arc<Self>> {
+    pub fn start(env: &Env, metrics: Arc<Metrics>) -> io::Result<Arc<Self>> {
         let queue = Arc::new(Self {
             state: Mutex::default(),
             pushed: Condvar::new(),
             thread: Mutex::new(None),
         });
         let thread = spawn_thread("sync", {
-            let queue = Arc::clone(&queue);
-            move || queue.run(files)
+            let (queue, env) = (Arc::clone(&queue), env.clone());
+            move || queue.run(&env, &metrics)
         })?;
         *queue.thread.lock() = Some(thread);
         Ok(queue)
@@ -77,11 +78,13 @@ impl SyncQueue {
         }
     }
 
-    fn run(&self, files: Arc<dyn FileSystem>) {
-        let mut pool = SyncPool::new(files);
+    fn run(&self, env: &Env, metrics: &Metrics) {
+        let mut pool = SyncPool::new(Arc::clone(&env.files));
         let mut group = Vec::new();
         while self.next_group(&mut group) {
-            sync_group(&mut pool, &group);
+            let began = env.clock.monotonic();
+            sync_group(&mut pool, &group, metrics);
+            metrics.sync_seconds.observe(env.clock.monotonic().saturating_sub(began));
             group.clear();
         }
     }
@@ -100,7 +103,7 @@ impl SyncQueue {
     }
 }
 
-fn sync_group(pool: &mut SyncPool, group: &[Arc<Partition>]) {
+fn sync_group(pool: &mut SyncPool, group: &[Arc<Partition>], metrics: &Metrics) {
     let offline = group.iter().any(|partition| partition.directory().is_offline());
     if offline {
         group.iter().for_each(|partition| partition.abandon());
@@ -111,6 +114,7 @@ fn sync_group(pool: &mut SyncPool, group: &[Arc<Partition>]) {
     match pool.sync_all(taken.iter().map(|(_, taken)| &taken.work)) {
         Ok(()) => taken.iter().for_each(|(partition, taken)| partition.synced(taken)),
         Err(error) => {
+            metrics.sync_failures.increment();
             if let Some(partition) = group.first() {
                 partition.directory().fail(&format!("syncing failed: {error}"));
             }

@@ -10,6 +10,8 @@ pub(super) fn text(broker: &Broker) -> String {
     build(&mut out);
     broker.metrics.expose(&mut out);
     memory(&mut out, broker);
+    let open = broker.partitions.open_partitions().len();
+    single(&mut out, "highwater_partitions_open", "Partitions whose log is open.", open);
     topics::expose(&mut out, broker);
     process::expose(&mut out);
     out

@@ -32,12 +32,11 @@ metrics! {
     request_seconds: PerApi<Durations> = "highwater_request_duration_seconds", "Time from a request's last byte to its response's first, by API; waits included.";
     request_bytes: Counter = "highwater_request_bytes_total", "Bytes of request frames read.";
     response_bytes: Counter = "highwater_response_bytes_total", "Bytes of response frames written.";
-    refused_frames: PerLabel<Refusal, Counter> = "highwater_refused_frames_total", "Connections closed because of what they sent, by cause.";
 
     connections: Gauge = "kafka_server_socket_server_metrics_connection_count", "Open connections.";
     connections_accepted: Counter = "highwater_connections_accepted_total", "Connections accepted.";
     connections_refused: Counter = "highwater_connections_refused_total", "Connections refused because of a limit on connections.";
-    connections_idled_out: Counter = "highwater_connections_idled_out_total", "Connections closed after connections.max.idle.ms.";
+    connections_closed: PerLabel<CloseCause, Counter> = "highwater_connections_closed_total", "Connections closed by the broker, by cause.";
 
     messages_in: Counter = "kafka_server_brokertopicmetrics_messagesin_total", "Records appended.";
     bytes_in: Counter = "kafka_server_brokertopicmetrics_bytesin_total", "Bytes of batches appended.";
@@ -55,11 +54,8 @@ metrics! {
     acks_waiting: Gauge = "highwater_acks_waiting", "Produce replies that wait for a sync.";
     fetches_waiting: Gauge = "highwater_fetches_waiting", "Fetches that wait for data.";
     fetch_wait_seconds: Durations = "highwater_fetch_wait_seconds", "Time that fetches waited for data.";
-    reads: PerLabel<ReadFrom, Counter> = "highwater_reads_total", "Reads of partitions, by where the bytes came from.";
+    reads: PerLabel<ReadFrom, Counter> = "highwater_fetch_reads_total", "Passes over the partitions of a fetch, by where they looked.";
 
-    memory_refusals: Counter = "highwater_memory_refusals_total", "Times that the budget had no bytes and something was refused.";
-
-    partitions_open: Gauge = "highwater_partitions_open", "Partitions whose log is open.";
     segments_deleted: Counter = "highwater_segments_deleted_total", "Segments deleted by retention.";
 }
 
@@ -100,27 +96,29 @@ macro_rules! label {
 }
 
 label! {
-    /// Why a connection was closed because of what it sent.
-    Refusal as "cause" {
-        /// The length is negative or more than socket.request.max.bytes.
-        Size = "size",
-        /// The header cannot be read or names an unknown API or version.
+    /// Why the broker closed a connection.
+    CloseCause as "cause" {
+        /// The bytes are no frames, or larger than socket.request.max.bytes.
+        Frame = "frame",
+        /// The header of a request cannot be read or names an API or version that is not served.
         Header = "header",
-        /// The body cannot be read.
-        Body = "body",
-        /// It is another protocol, such as HTTP or TLS.
-        Protocol = "protocol",
+        /// The body of a request cannot be read, or is answered by closing.
+        Request = "request",
+        /// Nothing happened for connections.max.idle.ms.
+        Idle = "idle",
+        /// There was no room for a request in highwater.memory.bytes.
+        Memory = "memory",
+        /// A handler panicked.
+        Panic = "panic",
     }
 }
 
 label! {
-    /// Where the bytes of a read came from.
+    /// Where a pass over the partitions of a fetch looked.
     ReadFrom as "source" {
-        /// The partition's tail in memory.
-        Tail = "tail",
-        /// The page cache, on the async thread.
-        PageCache = "page_cache",
-        /// Files, on the blocking pool.
+        /// Into memory alone.
+        Memory = "memory",
+        /// Into files as well, on the blocking pool.
         Files = "files",
     }
 }

@@ -104,8 +104,8 @@ fn labels_with_few_values_are_always_exposed() {
     let metrics = Metrics::default();
     metrics.reads.of(ReadFrom::Files).add(7);
     let text = exposed(&metrics);
-    assert!(text.contains("\nhighwater_reads_total{source=\"files\"} 7\n"), "{text}");
-    assert!(text.contains("\nhighwater_reads_total{source=\"tail\"} 0\n"), "{text}");
+    assert!(text.contains("\nhighwater_fetch_reads_total{source=\"files\"} 7\n"), "{text}");
+    assert!(text.contains("\nhighwater_fetch_reads_total{source=\"memory\"} 0\n"), "{text}");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn every_label_value_sits_at_its_index() {
         }
     }
     check::<ReadFrom>();
-    check::<Refusal>();
+    check::<CloseCause>();
 }
 
 #[test]

@@ -16,8 +16,10 @@ use super::Broker;
 use super::partition::Partition;
 use super::registry::Lookup;
 use super::step::Step;
+use super::tally::{self, FetchWaiting};
 use crate::env;
 use crate::log::{AbortedTransaction, Isolation, Slice};
+use crate::observe::ReadFrom;
 use crate::types::{LeaderEpoch, Offset};
 
 /// A Fetch request whose session is resolved and whose partitions have been looked up.
@@ -73,21 +75,29 @@ pub type FetchedPartitions = Vec<Result<Fetched, FetchError>>;
 impl Broker {
     /// Reads; waits for more if there is too little. Dropping the future ends the wait.
     pub fn fetch(self: &Arc<Self>, request: Fetch) -> Step<FetchedPartitions> {
+        self.metrics.reads.of(ReadFrom::Memory).increment();
         let attempt = read::attempt(&request, Depth::Memory);
         if attempt.is_whole() && attempt.satisfies(&request) {
+            tally::fetched(&self.metrics, &attempt.answers);
             return Step::Now(attempt.answers);
         }
-        Step::later(fetch_later(request, attempt))
+        let broker = Arc::clone(self);
+        Step::later(async move {
+            let answers = fetch_later(&broker, request, attempt).await;
+            tally::fetched(&broker.metrics, &answers);
+            answers
+        })
     }
 }
 
-async fn fetch_later(request: Fetch, first: Attempt) -> FetchedPartitions {
+async fn fetch_later(broker: &Broker, request: Fetch, first: Attempt) -> FetchedPartitions {
     let mut request = Arc::new(request);
     let mut attempt = first;
     let deadline = tokio::time::sleep(request.wait);
     tokio::pin!(deadline);
     loop {
         if !attempt.is_whole() {
+            broker.metrics.reads.of(ReadFrom::Files).increment();
             (request, attempt) = read_on_blocking_pool(request).await;
         }
         if attempt.satisfies(&request) || deadline.is_elapsed() {
@@ -99,6 +109,7 @@ async fn fetch_later(request: Fetch, first: Attempt) -> FetchedPartitions {
         if !attempt.is_whole() || attempt.satisfies(&request) {
             continue;
         }
+        let _waiting = FetchWaiting::begin(broker);
         tokio::select! {
             () = parked.wait.satisfied() => {}
             () = &mut deadline => {}

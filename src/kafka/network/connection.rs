@@ -28,6 +28,7 @@ use super::frame::{FrameError, FrameLimits, FrameReader};
 use super::idle::{Due, Idle};
 use super::outbox::Outbox;
 use super::replies::{Progress, Replies};
+use super::tally::Tally;
 use crate::broker::Broker;
 use crate::env::{ByteBudget, BytePermit};
 use crate::kafka::api_table::Api;
@@ -100,7 +101,10 @@ impl Connection {
                 frame_bytes: settings.socket_request_max_bytes,
                 budget_bytes: broker.budget.limit_bytes(),
             }),
-            replies: Replies::default(),
+            replies: Replies::new(Tally::new(
+                Arc::clone(&broker.metrics),
+                Arc::clone(&broker.env.clock),
+            )),
             outbox: Outbox::default(),
             idle: Idle::new(max_idle),
             control,

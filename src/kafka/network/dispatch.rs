@@ -1,6 +1,7 @@
 //! From a frame to its handler: header, table row, guard.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -18,6 +19,8 @@ pub struct Started {
     pub api: Option<&'static Api>,
     /// What goes before the response.
     pub head: ResponseHead,
+    /// When the handler was called, on the monotonic clock.
+    pub read_at: Duration,
     /// What the handler said.
     pub outcome: Outcome,
 }
@@ -40,18 +43,20 @@ impl Dispatch {
     /// Finds the row of a request, checks the body and calls the handler. What Kafka answers by closing the connection is
     /// `Outcome::Close`.
     pub fn start(&mut self, frame: Bytes) -> Started {
+        let read_at = self.broker.env.clock.monotonic();
         let head = match RequestHead::parse(&frame) {
             Ok(head) => head,
-            Err(malformed) => return refused(format!("malformed header: {malformed}")),
+            Err(malformed) => return refused(read_at, format!("malformed header: {malformed}")),
         };
         let Some(api) = Api::find(head.key) else {
-            return refused(format!("API key {} is not served", head.key));
+            return refused(read_at, format!("API key {} is not served", head.key));
         };
         let response_head = ResponseHead {
             correlation_id: head.correlation_id,
             tagged: api.has_tagged_response_header(head.version),
         };
-        Started { api: Some(api), head: response_head, outcome: self.call(api, head, frame) }
+        let outcome = self.call(api, head, frame);
+        Started { api: Some(api), head: response_head, read_at, outcome }
     }
 
     fn call(&mut self, api: &'static Api, head: RequestHead, frame: Bytes) -> Outcome {
@@ -101,7 +106,7 @@ fn unsupported(api: &Api, version: i16) -> Outcome {
     Outcome::Close(Disconnect(format!("{} v{version} is not served", api.name)))
 }
 
-fn refused(why: String) -> Started {
+fn refused(read_at: Duration, why: String) -> Started {
     let head = ResponseHead { correlation_id: 0, tagged: false };
-    Started { api: None, head, outcome: Outcome::Close(Disconnect(why)) }
+    Started { api: None, head, read_at, outcome: Outcome::Close(Disconnect(why)) }
 }

@@ -16,6 +16,7 @@ mod outbox;
 mod replies;
 mod resident;
 mod server;
+mod tally;
 
 pub use listener::{BindError, Bound, bind};
 pub use server::{Server, serve};

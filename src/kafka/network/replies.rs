@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use super::connection::End;
 use super::dispatch::Started;
 use super::header::ResponseHead;
 use super::outbox::Outbox;
+use super::tally::Tally;
 use crate::env::BytePermit;
 use crate::kafka::api_table::Api;
 use crate::kafka::handler::{Disconnect, Effect, Outcome, Pending, Response};
@@ -17,8 +19,8 @@ const WAITING_MAX: usize = 64;
 const WAITING_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Replies in order. Only the first one is polled: the effects have happened, and a later one could not leave before it.
-#[derive(Default)]
 pub struct Replies {
+    tally: Tally,
     waiting: VecDeque<Waiting>,
     /// An effect that must end before the next request starts; its reply comes behind all others.
     effect: Option<(Request, Effect)>,
@@ -34,6 +36,8 @@ struct Request {
     api: Option<&'static Api>,
     head: ResponseHead,
     bytes: usize,
+    /// For its duration.
+    read_at: Duration,
 }
 
 struct Waiting {
@@ -60,6 +64,11 @@ pub enum Progress {
 }
 
 impl Replies {
+    /// None yet; counted by `tally`.
+    pub fn new(tally: Tally) -> Self {
+        Self { tally, waiting: VecDeque::new(), effect: None, bytes: 0, end: None }
+    }
+
     /// True if another request may be started.
     pub fn have_room(&self) -> bool {
         self.effect.is_none()
@@ -94,8 +103,10 @@ impl Replies {
 
     /// Takes what a handler returned for a request of `bytes`.
     pub fn push(&mut self, started: Started, bytes: usize, outbox: &mut Outbox) {
-        let request = Request { api: started.api, head: started.head, bytes };
-        self.settle(request, started.outcome, outbox);
+        self.tally.read(started.api, bytes);
+        let Started { api, head, read_at, outcome } = started;
+        let request = Request { api, head, bytes, read_at };
+        self.settle(request, outcome, outbox);
     }
 
     /// Moves replies to `outbox` as they become ready, in order.
@@ -122,7 +133,7 @@ impl Replies {
             self.bytes -= request.bytes;
             progress = Progress::Some;
             if let Err(disconnect) =
-                response.and_then(|response| send(request.head, response, outbox))
+                response.and_then(|response| send(&self.tally, request, response, outbox))
             {
                 return Progress::End(End::Request(request.api, disconnect));
             }
@@ -134,7 +145,7 @@ impl Replies {
         match outcome {
             // The hot path: nothing is queued when nothing waits.
             Outcome::Ready(response) if self.waiting.is_empty() => {
-                if let Err(disconnect) = send(request.head, response, outbox) {
+                if let Err(disconnect) = send(&self.tally, request, response, outbox) {
                     self.end(End::Request(request.api, disconnect));
                 }
             }
@@ -152,9 +163,15 @@ impl Replies {
     }
 }
 
-fn send(head: ResponseHead, response: Response, outbox: &mut Outbox) -> Result<(), Disconnect> {
+fn send(
+    tally: &Tally,
+    request: Request,
+    response: Response,
+    outbox: &mut Outbox,
+) -> Result<(), Disconnect> {
     let too_long = || Disconnect(format!("a response of {} bytes is too long", response.len()));
-    let (head, len) = head.encode(response.len()).ok_or_else(too_long)?;
+    let (head, len) = request.head.encode(response.len()).ok_or_else(too_long)?;
+    tally.answered(request.api, request.read_at, len + response.len());
     outbox.push(&head[..len], response);
     Ok(())
 }

@@ -19,6 +19,7 @@ use super::connection::{Connection, End};
 use super::control::{Control, Wish};
 use super::limits::{Admission, Limits};
 use super::listener::Bound;
+use super::tally;
 use crate::broker::Broker;
 use crate::env::{Shutdown, spawn};
 use crate::kafka::handler::Peer;
@@ -105,11 +106,7 @@ impl Connections {
             match socket.accept().await {
                 Ok((stream, address)) => match self.limits.admit(address.ip(), room) {
                     Some(admission) => self.start(stream, Peer { address, listener }, admission),
-                    None => self.complaints.closed(
-                        address,
-                        Cause::Connections,
-                        &"too many connections from this address (max.connections.per.ip)",
-                    ),
+                    None => self.refuse(address),
                 },
                 Err(error) => self.pause_after(&error).await,
             }
@@ -127,6 +124,12 @@ impl Connections {
         let _ = timeout(ACCEPT_PAUSE, self.ended.notified()).await;
     }
 
+    fn refuse(&self, address: SocketAddr) {
+        self.broker.metrics.connections_refused.increment();
+        let why = "too many connections from this address (max.connections.per.ip)";
+        self.complaints.closed(address, Cause::Connections, &why);
+    }
+
     fn start(self: &Arc<Self>, stream: TcpStream, peer: Peer, admission: Admission) {
         if let Err(error) = prepare(&stream) {
             tracing::debug!(peer = %peer.address, %error, "connection closed before its first request");
@@ -138,10 +141,14 @@ impl Connections {
         let address = peer.address;
         let connection = Connection::new(stream, peer, Arc::clone(&self.broker), control);
         let connections = Arc::clone(self);
+        self.broker.metrics.connections_accepted.increment();
+        self.broker.metrics.connections.increment();
         // Not joined: a panic ends inside `run`, and `open` tells when the task has ended.
         spawn(async move {
             let end = connection.run().await;
             connections.log(address, &end);
+            connections.broker.metrics.connections.decrement();
+            tally::closed(&connections.broker.metrics, &end);
             drop(admission);
             connections.open.lock().remove(&id);
             connections.ended.notify_waiters();
