@@ -133,8 +133,12 @@ impl Run {
         option: (&str, &str),
     ) -> Result<(), Wrong> {
         let mut config = self.config();
-        let producer: FutureProducer =
-            config.set("acks", "all").set(option.0, option.1).create().map_err(text)?;
+        let producer: FutureProducer = config
+            .set("acks", "all")
+            .set("max.in.flight", "1")
+            .set(option.0, option.1)
+            .create()
+            .map_err(text)?;
         let topic = self.topic(case);
         let mut sent = Vec::new();
         for (partition, record) in &records {

@@ -25,7 +25,8 @@ def create_topics(bootstrap, prefix):
 def produce(bootstrap, records, **options):
     """Sends (topic, partition, key, value, headers) and waits for every acknowledgement."""
     failures = []
-    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "message.max.bytes": 1_048_588, **options})
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "message.max.bytes": 1_048_588,
+                         "max.in.flight.requests.per.connection": 1, **options})
     for topic, partition, key, value, headers in records:
         while True:
             try:
