@@ -23,7 +23,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::control::{Control, Wish};
-use super::dispatch::Dispatch;
+use super::dispatch::{Dispatch, FindApi};
 use super::frame::{FrameError, FrameLimits, FrameReader};
 use super::idle::{Due, Idle};
 use super::outbox::Outbox;
@@ -91,7 +91,13 @@ pub struct Connection {
 
 impl Connection {
     /// Takes over an accepted socket.
-    pub fn new(stream: TcpStream, peer: Peer, broker: Arc<Broker>, control: Arc<Control>) -> Self {
+    pub fn new(
+        stream: TcpStream,
+        peer: Peer,
+        broker: Arc<Broker>,
+        control: Arc<Control>,
+        find: FindApi,
+    ) -> Self {
         let settings = &broker.settings;
         let max_idle =
             u64::try_from(settings.connections_max_idle_ms).ok().map(Duration::from_millis);
@@ -111,7 +117,7 @@ impl Connection {
             budget: Arc::clone(&broker.budget),
             memory: None,
             ending: None,
-            dispatch: Dispatch::new(broker, Arc::new(peer)),
+            dispatch: Dispatch::new(broker, Arc::new(peer), find),
         }
     }
 

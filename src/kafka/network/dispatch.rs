@@ -12,6 +12,9 @@ use crate::kafka::handler::{Disconnect, Outcome, Peer, Request};
 use crate::kafka::handlers::api_versions;
 use crate::kafka::{guard, wire::Malformed};
 
+/// The table of APIs.
+pub type FindApi = fn(i16) -> Option<&'static Api>;
+
 /// A request whose handler has returned.
 #[derive(Debug)]
 pub struct Started {
@@ -30,14 +33,15 @@ pub struct Started {
 pub struct Dispatch {
     broker: Arc<Broker>,
     peer: Arc<Peer>,
+    find: FindApi,
     /// The client id of the last request, as on the wire and as text: it hardly ever changes within a connection.
     client_id: (Vec<u8>, Arc<str>),
 }
 
 impl Dispatch {
     /// For requests of `peer`.
-    pub fn new(broker: Arc<Broker>, peer: Arc<Peer>) -> Self {
-        Self { broker, peer, client_id: (Vec::new(), Arc::from("")) }
+    pub fn new(broker: Arc<Broker>, peer: Arc<Peer>, find: FindApi) -> Self {
+        Self { broker, peer, find, client_id: (Vec::new(), Arc::from("")) }
     }
 
     /// Finds the row of a request, checks the body and calls the handler. What Kafka answers by closing the connection is
@@ -48,22 +52,26 @@ impl Dispatch {
             Ok(head) => head,
             Err(malformed) => return refused(read_at, format!("malformed header: {malformed}")),
         };
-        let Some(api) = Api::find(head.key) else {
+        let Some(api) = (self.find)(head.key) else {
             return refused(read_at, format!("API key {} is not served", head.key));
         };
         let response_head = ResponseHead {
             correlation_id: head.correlation_id,
             tagged: api.has_tagged_response_header(head.version),
         };
-        let outcome = self.call(api, head, frame);
+        let version = head.version;
+        let outcome = if api.versions.contains(&version) {
+            self.call(api, version, frame)
+        } else if api.key == API_VERSIONS {
+            // The one API that answers for versions that it does not know (KIP-511).
+            api_versions::unsupported_version()
+        } else {
+            return refused(read_at, format!("{} v{version} is not served", api.name));
+        };
         Started { api: Some(api), head: response_head, read_at, outcome }
     }
 
-    fn call(&mut self, api: &'static Api, head: RequestHead, frame: Bytes) -> Outcome {
-        let version = head.version;
-        if !api.versions.contains(&version) {
-            return unsupported(api, version);
-        }
+    fn call(&mut self, api: &'static Api, version: i16, frame: Bytes) -> Outcome {
         match self.request(api, version, frame) {
             Ok(request) => (api.handle)(request),
             Err(malformed) => {
@@ -96,14 +104,6 @@ impl Dispatch {
         }
         Arc::clone(&self.client_id.1)
     }
-}
-
-/// Only ApiVersions answers for versions that it does not know (KIP-511).
-fn unsupported(api: &Api, version: i16) -> Outcome {
-    if api.key == API_VERSIONS {
-        return api_versions::unsupported_version();
-    }
-    Outcome::Close(Disconnect(format!("{} v{version} is not served", api.name)))
 }
 
 fn refused(read_at: Duration, why: String) -> Started {

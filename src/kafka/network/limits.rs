@@ -12,6 +12,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub struct Limits {
     total: Arc<Semaphore>,
     per_address_max: usize,
+    /// Addresses with a limit of their own (`max.connections.per.ip.overrides`).
+    overrides: HashMap<IpAddr, usize>,
     per_address: Mutex<HashMap<IpAddr, usize>>,
 }
 
@@ -25,9 +27,13 @@ pub struct Admission {
 
 impl Limits {
     /// So many in all and so many from each address.
-    pub fn new(total: usize, per_address_max: usize) -> Arc<Self> {
+    pub fn new(
+        total: usize,
+        per_address_max: usize,
+        overrides: HashMap<IpAddr, usize>,
+    ) -> Arc<Self> {
         let total = Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS)));
-        Arc::new(Self { total, per_address_max, per_address: Mutex::default() })
+        Arc::new(Self { total, per_address_max, overrides, per_address: Mutex::default() })
     }
 
     /// Waits until one more connection may be accepted. Until then new ones stay in the backlog, as with Kafka.
@@ -43,9 +49,10 @@ impl Limits {
         total: OwnedSemaphorePermit,
     ) -> Option<Admission> {
         let address = address.to_canonical();
+        let most = self.overrides.get(&address).copied().unwrap_or(self.per_address_max);
         let mut per_address = self.per_address.lock();
         let count = per_address.entry(address).or_default();
-        if *count >= self.per_address_max {
+        if *count >= most {
             if *count == 0 {
                 per_address.remove(&address);
             }
@@ -74,13 +81,15 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_gets_its_share_and_a_closed_connection_gives_it_back() {
-        let limits = Limits::new(10, 2);
         let (one, other) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+        let barred = IpAddr::from([10, 0, 0, 3]);
+        let limits = Limits::new(10, 2, HashMap::from([(barred, 0)]));
         let first = limits.admit(one, limits.room().await);
         let second = limits.admit(one, limits.room().await);
         assert!(first.is_some() && second.is_some());
         assert!(limits.admit(one, limits.room().await).is_none());
         assert!(limits.admit(other, limits.room().await).is_some());
+        assert!(limits.admit(barred, limits.room().await).is_none());
         drop(first);
         assert!(limits.admit(one, limits.room().await).is_some());
         drop(second);

@@ -20,3 +20,6 @@ mod tally;
 
 pub use listener::{BindError, Bound, bind};
 pub use server::{Server, serve};
+
+#[cfg(test)]
+mod tests;

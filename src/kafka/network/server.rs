@@ -22,6 +22,7 @@ use super::listener::Bound;
 use super::tally;
 use crate::broker::Broker;
 use crate::env::{Shutdown, spawn};
+use crate::kafka::api_table::Api;
 use crate::kafka::handler::Peer;
 
 /// After `accept` found no descriptor or memory: the next try, unless a connection ends before.
@@ -54,7 +55,11 @@ struct Connections {
 pub fn serve(bound: Bound, broker: Arc<Broker>) -> Server {
     let settings = &broker.settings;
     let connections = Arc::new(Connections {
-        limits: Limits::new(settings.max_connections, settings.max_connections_per_ip),
+        limits: Limits::new(
+            settings.max_connections,
+            settings.max_connections_per_ip,
+            settings.max_connections_per_ip_overrides.clone(),
+        ),
         complaints: Complaints::new(Arc::clone(&broker.env.clock)),
         next_id: AtomicU64::new(0),
         open: Mutex::default(),
@@ -139,7 +144,8 @@ impl Connections {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.open.lock().insert(id, Arc::clone(&control));
         let address = peer.address;
-        let connection = Connection::new(stream, peer, Arc::clone(&self.broker), control);
+        let connection =
+            Connection::new(stream, peer, Arc::clone(&self.broker), control, Api::find);
         let connections = Arc::clone(self);
         self.broker.metrics.connections_accepted.increment();
         self.broker.metrics.connections.increment();

@@ -1,0 +1,397 @@
+//! A connection with handlers that do what a test wants: order, ends, panics, records in files.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, LazyLock};
+
+use bytes::{Bytes, BytesMut};
+use parking_lot::Mutex;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::connection::{Connection, End};
+use super::control::{Control, Wish};
+use crate::app::{Running, StartArgs, start};
+use crate::broker::Broker;
+use crate::config::{BrokerSettings, Listener};
+use crate::env::{Env, File, spawn};
+use crate::kafka::api_table::{Access, Api, Body, Throttle};
+use crate::kafka::handler::{Disconnect, Outcome, Peer, Request, Response, ResponsePart};
+use crate::log::{Part, Slice};
+
+/// What a handler does with the body it gets. The keys are those of no real API.
+const READY: i16 = 100;
+const LATER: i16 = 101;
+const SERIAL: i16 = 102;
+const SILENT: i16 = 103;
+const CLOSE: i16 = 104;
+const PANIC: i16 = 105;
+const PANIC_LATER: i16 = 106;
+const RECORDS: i16 = 107;
+
+const fn row(key: i16, handle: fn(Request) -> Outcome) -> Api {
+    Api {
+        key,
+        name: "Test",
+        versions: 0..=0,
+        advertised_from: 0,
+        flexible_from: 1,
+        access: Access::Anyone,
+        throttle: Throttle::Request,
+        body: Body::Guarded(&[]),
+        handle,
+    }
+}
+
+static ROWS: [Api; 8] = [
+    row(READY, |request| Outcome::Ready(echo(&request.body))),
+    row(LATER, |request| {
+        let signal = started(&request.body);
+        Outcome::Later(Box::pin(async move {
+            signal.await.expect("the test says when");
+            Ok(echo(&request.body))
+        }))
+    }),
+    row(SERIAL, |request| {
+        let signal = started(&request.body);
+        Outcome::serial(async move {
+            signal.await.expect("the test says when");
+            Ok(echo(&request.body))
+        })
+    }),
+    row(SILENT, |_| Outcome::NoReply),
+    row(CLOSE, |_| Outcome::Close(Disconnect("as told".to_owned()))),
+    row(PANIC, |_| panic!("as told")),
+    row(PANIC_LATER, |_| Outcome::Later(Box::pin(async { panic!("as told") }))),
+    row(RECORDS, |request| Outcome::Ready(records(&request.body))),
+];
+
+fn find(key: i16) -> Option<&'static Api> {
+    ROWS.iter().find(|row| row.key == key)
+}
+
+fn echo(body: &[u8]) -> Response {
+    Response::from(BytesMut::from(body))
+}
+
+/// Waiting handlers by the body of their request: sender until the test uses it, receiver until the handler takes it.
+#[derive(Default)]
+struct Signals {
+    send: HashMap<Bytes, oneshot::Sender<()>>,
+    receive: HashMap<Bytes, oneshot::Receiver<()>>,
+}
+
+static SIGNALS: LazyLock<Mutex<Signals>> = LazyLock::new(Mutex::default);
+
+/// Prepares a handler that waits; unique per test, since tests run side by side.
+fn expect_wait(body: &'static [u8]) {
+    let (send, receive) = oneshot::channel();
+    let mut signals = SIGNALS.lock();
+    signals.send.insert(Bytes::from_static(body), send);
+    signals.receive.insert(Bytes::from_static(body), receive);
+}
+
+fn started(body: &Bytes) -> oneshot::Receiver<()> {
+    SIGNALS.lock().receive.remove(body).expect("prepared by the test, started once")
+}
+
+fn is_started(body: &'static [u8]) -> bool {
+    !SIGNALS.lock().receive.contains_key(body)
+}
+
+fn go_on(body: &'static [u8]) {
+    let sender = SIGNALS.lock().send.remove(body).expect("prepared by the test");
+    sender.send(()).expect("the handler waits");
+}
+
+/// A broker whose connections the test runs itself.
+struct Bench {
+    running: Running,
+    _directory: TempDir,
+}
+
+/// One connection of it.
+struct Served {
+    peer: TcpStream,
+    control: Arc<Control>,
+    end: JoinHandle<End>,
+}
+
+impl Bench {
+    async fn start() -> Self {
+        let directory = TempDir::new().expect("a directory");
+        let settings = BrokerSettings {
+            listeners: vec![Listener {
+                name: "PLAINTEXT".to_owned(),
+                host: "127.0.0.1".to_owned(),
+                port: 0,
+                advertised_host: "127.0.0.1".to_owned(),
+                advertised_port: 0,
+            }],
+            log_dirs: vec![directory.path().to_owned()],
+            metadata_log_dir: directory.path().to_owned(),
+            ..BrokerSettings::default()
+        };
+        let running = start(StartArgs { env: Env::system(), settings }).await.expect("a broker");
+        Self { running, _directory: directory }
+    }
+
+    async fn connect(&self) -> Served {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (peer, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let (stream, address) = accepted.expect("accepted");
+        let control = Arc::new(Control::default());
+        let broker: Arc<Broker> = Arc::clone(self.running.broker());
+        let peer_of = Peer { address, listener: 0 };
+        let connection = Connection::new(stream, peer_of, broker, Arc::clone(&control), find);
+        Served { peer: peer.expect("connected"), control, end: spawn(connection.run()) }
+    }
+}
+
+impl Served {
+    async fn send(&mut self, requests: &[(i16, &[u8])]) {
+        let mut bytes = Vec::new();
+        for (id, (key, body)) in requests.iter().enumerate() {
+            let header = [&key.to_be_bytes()[..], &[0, 0, 0, 0, 0, id as u8, 0xff, 0xff]].concat();
+            bytes.extend_from_slice(&((header.len() + body.len()) as i32).to_be_bytes());
+            bytes.extend_from_slice(&header);
+            bytes.extend_from_slice(body);
+        }
+        self.peer.write_all(&bytes).await.expect("sent");
+    }
+
+    /// Correlation id and body of the next response, `None` at the end.
+    async fn answer(&mut self) -> Option<(i32, Vec<u8>)> {
+        let length = self.peer.read_i32().await.ok()?;
+        let id = self.peer.read_i32().await.expect("a correlation id");
+        let mut body = vec![0; length as usize - 4];
+        self.peer.read_exact(&mut body).await.expect("a whole response");
+        Some((id, body))
+    }
+
+    async fn end(self) -> End {
+        self.end.await.expect("a connection never panics")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_is_ready_waits_for_the_one_before_it() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    expect_wait(b"reply order");
+    served.send(&[(LATER, b"reply order"), (READY, b"b"), (SILENT, b""), (READY, b"c")]).await;
+    while !is_started(b"reply order") {
+        tokio::task::yield_now().await;
+    }
+    let mut byte = [0];
+    let early = served.peer.try_read(&mut byte);
+    assert_eq!(early.map_err(|error| error.kind()), Err(io::ErrorKind::WouldBlock));
+    go_on(b"reply order");
+    assert_eq!(served.answer().await, Some((0, b"reply order".to_vec())));
+    assert_eq!(served.answer().await, Some((1, b"b".to_vec())));
+    assert_eq!(served.answer().await, Some((3, b"c".to_vec())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn effects_of_requests_behind_a_pending_reply_happen_meanwhile() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    expect_wait(b"first effect");
+    expect_wait(b"second effect");
+    served.send(&[(LATER, b"first effect"), (LATER, b"second effect")]).await;
+    while !is_started(b"second effect") {
+        tokio::task::yield_now().await;
+    }
+    go_on(b"second effect");
+    go_on(b"first effect");
+    assert_eq!(served.answer().await, Some((0, b"first effect".to_vec())));
+    assert_eq!(served.answer().await, Some((1, b"second effect".to_vec())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_starts_while_a_serial_effect_is_under_way() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    expect_wait(b"pending before serial");
+    expect_wait(b"serial");
+    expect_wait(b"after serial");
+    let requests: [(i16, &[u8]); 3] =
+        [(LATER, b"pending before serial"), (SERIAL, b"serial"), (LATER, b"after serial")];
+    served.send(&requests).await;
+    while !is_started(b"serial") {
+        tokio::task::yield_now().await;
+    }
+    // The reply before it may leave, and the connection has had its turn with it.
+    go_on(b"pending before serial");
+    assert_eq!(served.answer().await, Some((0, b"pending before serial".to_vec())));
+    assert!(!is_started(b"after serial"));
+    go_on(b"serial");
+    assert_eq!(served.answer().await, Some((1, b"serial".to_vec())));
+    go_on(b"after serial");
+    assert_eq!(served.answer().await, Some((2, b"after serial".to_vec())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_close_leaves_the_replies_before_it_and_nothing_behind_it() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    expect_wait(b"before close");
+    served.send(&[(LATER, b"before close"), (CLOSE, b""), (READY, b"never")]).await;
+    while !is_started(b"before close") {
+        tokio::task::yield_now().await;
+    }
+    go_on(b"before close");
+    assert_eq!(served.answer().await, Some((0, b"before close".to_vec())));
+    assert_eq!(served.answer().await, None);
+    assert!(matches!(served.end().await, End::Request(Some(_), _)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_ends_its_connection_and_no_other() {
+    let bench = Bench::start().await;
+    let mut other = bench.connect().await;
+    for key in [PANIC, PANIC_LATER] {
+        let mut served = bench.connect().await;
+        served.send(&[(READY, b"a"), (key, b"")]).await;
+        // What was ready before a panic in the same turn may be lost with it.
+        while served.answer().await.is_some() {}
+        let end = served.end().await;
+        assert!(matches!(&end, End::Panic(text) if text == "as told"), "{end}");
+    }
+    other.send(&[(READY, b"still here")]).await;
+    assert_eq!(other.answer().await, Some((0, b"still here".to_vec())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_answers_what_is_owed_and_starts_nothing() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    expect_wait(b"owed at stop");
+    served.send(&[(LATER, b"owed at stop")]).await;
+    while !is_started(b"owed at stop") {
+        tokio::task::yield_now().await;
+    }
+    served.control.ask(Wish::Finish);
+    served.send(&[(READY, b"too late")]).await;
+    go_on(b"owed at stop");
+    assert_eq!(served.answer().await, Some((0, b"owed at stop".to_vec())));
+    assert_eq!(served.answer().await, None);
+    assert!(matches!(served.end().await, End::Stopped));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_abort_does_not_wait_for_what_is_owed() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    expect_wait(b"owed at abort");
+    served.send(&[(LATER, b"owed at abort")]).await;
+    while !is_started(b"owed at abort") {
+        tokio::task::yield_now().await;
+    }
+    served.control.ask(Wish::Abort);
+    assert_eq!(served.answer().await, None);
+    assert!(matches!(served.end().await, End::Stopped));
+}
+
+/// A file of which any read may find nothing in the page cache; byte `i` is `i % 251`.
+#[derive(Debug)]
+struct Cold {
+    len: usize,
+    /// Every so many-th look into the page cache finds nothing.
+    missing_each: usize,
+    looks: Mutex<usize>,
+}
+
+impl File for Cold {
+    fn write_all_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let from = (position as usize).min(self.len);
+        let len = buffer.len().min(self.len - from);
+        for (at, byte) in buffer[..len].iter_mut().enumerate() {
+            *byte = ((from + at) % 251) as u8;
+        }
+        Ok(len)
+    }
+
+    fn read_resident_at(&self, buffer: &mut [u8], position: u64) -> io::Result<Option<usize>> {
+        let mut looks = self.looks.lock();
+        *looks += 1;
+        if *looks % self.missing_each == 0 {
+            return Ok(None);
+        }
+        // A part of it is resident.
+        let part = (buffer.len() / 2).max(1);
+        self.read_at(&mut buffer[..part], position).map(Some)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.len as u64)
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn reserve(&self, _: u64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// Fields, records in memory, records in a file, and fields again. The body says how much of the file is there.
+fn records(body: &[u8]) -> Response {
+    const ANNOUNCED: usize = 3_000_000;
+    let len = if body == b"cut" { ANNOUNCED - 1 } else { ANNOUNCED };
+    let file = Cold { len: len + 1000, missing_each: 3, looks: Mutex::new(0) };
+    let large = Bytes::from(vec![b's'; 700_000]);
+    let mut slice = Slice { len: large.len() + 3 + ANNOUNCED, ..Slice::default() };
+    slice.parts.push(Part::Shared(large));
+    slice.parts.push(Part::Shared(Bytes::from_static(b"sml")));
+    slice.parts.push(Part::File { file: Arc::new(file), position: 1000, len: ANNOUNCED });
+    let mut response = Response::default();
+    response.parts.push(ResponsePart::Inline(BytesMut::from(&b"head"[..])));
+    response.parts.push(ResponsePart::Records(slice));
+    response.parts.push(ResponsePart::Inline(BytesMut::from(&b"tail"[..])));
+    response
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_from_memory_and_files_arrive_whole_and_in_order() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    served.send(&[(RECORDS, b"whole"), (READY, b"next")]).await;
+    let (_, body) = served.answer().await.expect("an answer");
+    let file: Vec<_> = (1000..3_001_000).map(|at| (at % 251) as u8).collect();
+    let expected = [b"head", &vec![b's'; 700_000][..], b"sml", &file, b"tail"].concat();
+    assert!(body == expected, "{} of {} bytes", body.len(), expected.len());
+    assert_eq!(served.answer().await, Some((1, b"next".to_vec())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_shorter_than_announced_ends_the_connection() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    served.send(&[(RECORDS, b"cut")]).await;
+    let mut received = Vec::new();
+    let _ = served.peer.read_to_end(&mut received).await;
+    let end = served.end().await;
+    assert!(
+        matches!(&end, End::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof),
+        "{end}"
+    );
+}
