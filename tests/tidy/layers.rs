@@ -42,6 +42,11 @@ const ROOT: &[&str] = &["", "app", "main", "cli"];
 /// Modules whose insides the front ends may not name: only what the module re-exports.
 const CLOSED_TO_FRONT_ENDS: &[&str] = &["log"];
 
+/// What a module may name of another where that is less than all that is public: the metadata journal is a log in Kafka's
+/// batch format, but no partition of the engine's.
+const NARROW: &[(&str, &str, &[&str])] =
+    &[("metadata", "log", &["batch", "builder", "format", "reader", "record", "scan"])];
+
 /// Complaints about the imports of one file.
 pub(crate) fn check(source: &Source) -> Vec<String> {
     let top = source.top();
@@ -60,12 +65,23 @@ pub(crate) fn check(source: &Source) -> Vec<String> {
         let at = format!("{}:{}", source.path, mention.line);
         if !allowed.contains(&module.as_str()) {
             complaints.push(format!("{at}: `{top}` must not import `{module}`"));
+        } else if is_outside_narrow(&top, module, rest) {
+            let path = mention.segments.join("::");
+            complaints
+                .push(format!("{at}: {path}: `{top}` uses the batch codec of `{module}` only"));
         } else if reaches_inside(&top, module, rest) {
             let path = mention.segments.join("::");
             complaints.push(format!("{at}: {path} is inside `{module}`: use what it re-exports"));
         }
     }
     complaints
+}
+
+fn is_outside_narrow(top: &str, module: &str, rest: &[String]) -> bool {
+    let narrow = NARROW.iter().find(|(from, to, _)| *from == top && *to == module);
+    narrow.is_some_and(|(_, _, names)| {
+        rest.first().is_none_or(|name| !names.contains(&name.as_str()))
+    })
 }
 
 /// A module is named like one (`log::segment::x`), a re-exported type or function of a type is not (`log::Slice::new`).
@@ -102,6 +118,12 @@ fn an_edge_against_the_table_is_named() {
 fn the_front_ends_see_only_what_the_engine_re_exports() {
     assert_eq!(complaints("src/kafka/x.rs", "use crate::log::segment::Segment;"), 1);
     assert_eq!(complaints("src/kafka/x.rs", "use crate::log::{Slice, Log};"), 0);
+}
+
+#[test]
+fn metadata_uses_the_batch_codec_only() {
+    assert_eq!(complaints("src/metadata/x.rs", "use crate::log::{Log, scan::scan};"), 1);
+    assert_eq!(complaints("src/metadata/x.rs", "use crate::log::batch::BatchHeader;"), 0);
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(crate) struct Source {
     pub(crate) lines: usize,
     /// Without items under `#[cfg(test)]`.
     pub(crate) file: syn::File,
+    /// Modules below it that are files of tests.
+    test_modules: Vec<String>,
 }
 
 impl Tree {
@@ -28,16 +30,16 @@ impl Tree {
         Self { root: PathBuf::from(env!("CARGO_MANIFEST_DIR")) }
     }
 
-    /// What ships: `src` without its test files.
+    /// What ships: `src` without its test files, which are those that a parent declares under `#[cfg(test)]`.
     pub(crate) fn product(&self) -> Vec<Source> {
-        let mut sources = Vec::new();
-        for path in self.files(&["rs"]) {
-            if !path.starts_with("src/") || is_test_file(&path) {
-                continue;
-            }
-            let text = self.read(&path);
-            sources.push(Source::parse(&path, &text));
-        }
+        let paths = self.files(&["rs"]).into_iter().filter(|path| path.starts_with("src/"));
+        let mut sources: Vec<Source> =
+            paths.map(|path| Source::parse(&path, &self.read(&path))).collect();
+        let tests: Vec<String> = sources.iter().flat_map(|s| s.test_modules.clone()).collect();
+        sources.retain(|source| {
+            let module = source.module().join("::");
+            !tests.iter().any(|t| module == *t || module.starts_with(&format!("{t}::")))
+        });
         sources
     }
 
@@ -81,29 +83,23 @@ fn is_left_out(folder: &str) -> bool {
     folder.starts_with('.') || built.contains(&folder)
 }
 
-fn is_test_file(path: &str) -> bool {
-    let mut parts = path.split('/').rev();
-    let file = parts.next().unwrap_or_default();
-    file == "tests.rs" || file.ends_with("_tests.rs") || parts.any(|folder| folder == "tests")
-}
-
 impl Source {
     /// Parses a file and takes its test items out.
     pub(crate) fn parse(path: &str, text: &str) -> Self {
         let mut file = syn::parse_file(text).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let below = module_of(path);
+        let test_modules = test_files(&file.items)
+            .map(|name| below.iter().cloned().chain([name]).collect::<Vec<_>>().join("::"))
+            .collect();
         let mut test_lines = 0;
         strip_items(&mut file.items, &mut test_lines);
-        Self { path: path.to_owned(), lines: text.lines().count() - test_lines, file }
+        let lines = text.lines().count() - test_lines;
+        Self { path: path.to_owned(), lines, file, test_modules }
     }
 
     /// The module that this file is, below the crate: `src/log/format/mod.rs` is `[log, format]`.
     pub(crate) fn module(&self) -> Vec<String> {
-        let inside = self.path.trim_start_matches("src/").trim_end_matches(".rs");
-        let mut parts: Vec<String> = inside.split('/').map(str::to_owned).collect();
-        if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
-            parts.pop();
-        }
-        parts
+        module_of(&self.path)
     }
 
     /// The first part of [`Source::module`]; empty for the crate's root.
@@ -115,6 +111,27 @@ impl Source {
     pub(crate) fn tokens(&self) -> TokenStream {
         self.file.to_token_stream()
     }
+}
+
+fn module_of(path: &str) -> Vec<String> {
+    let inside = path.trim_start_matches("src/").trim_end_matches(".rs");
+    let mut parts: Vec<String> = inside.split('/').map(str::to_owned).collect();
+    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
+        parts.pop();
+    }
+    parts
+}
+
+/// Names in `#[cfg(test)] mod name;`.
+fn test_files(items: &[syn::Item]) -> impl Iterator<Item = String> {
+    items.iter().filter_map(|item| match item {
+        syn::Item::Mod(module)
+            if module.content.is_none() && module.attrs.iter().any(is_test_attribute) =>
+        {
+            Some(module.ident.to_string())
+        }
+        _ => None,
+    })
 }
 
 fn strip_items(items: &mut Vec<syn::Item>, test_lines: &mut usize) {
@@ -176,8 +193,27 @@ fn test_code_does_not_count() {
     let source = Source::parse("src/log/x.rs", text);
     assert_eq!(source.lines, 1);
     assert!(!source.tokens().to_string().contains("app"));
-    assert!(is_test_file("src/log/tests.rs") && is_test_file("src/log/tests/deep.rs"));
-    assert!(!is_test_file("src/log/contests.rs"));
+}
+
+#[test]
+fn files_of_tests_are_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join("src").join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    };
+    write(
+        "log/mod.rs",
+        "mod batch;\n#[cfg(test)]\nmod tests;\n#[cfg(test)]\npub(crate) mod bytes;",
+    );
+    write("log/batch.rs", "");
+    write("log/tests.rs", "");
+    write("log/tests/deep.rs", "");
+    write("log/bytes.rs", "");
+    let found = Tree { root: folder.path().to_owned() }.product();
+    let paths: Vec<&str> = found.iter().map(|source| source.path.as_str()).collect();
+    assert_eq!(paths, ["src/log/batch.rs", "src/log/mod.rs"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use proc_macro2::{Spacing, TokenStream, TokenTree};
 use crate::source::Source;
 
 /// Macros that mean "not finished" or "left from a hunt for a fault", or that write past the caller's writer.
-const MACROS: &[&str] = &["todo", "dbg", "println", "print", "eprintln", "eprint"];
+const MACROS: &[&str] = &["todo", "dbg", "println", "print", "eprintln", "eprint", "unimplemented"];
 
 /// Complaints about macros in what ships.
 pub(crate) fn check_product(source: &Source) -> Vec<String> {
@@ -75,6 +75,7 @@ fn unfinished_macros_are_caught_also_inside_others() {
     assert_eq!(count("fn f() { todo!() }"), 1);
     assert_eq!(count("fn f() { vec![dbg!(1)]; }"), 1);
     assert_eq!(count("fn f() { println!(\"x\"); eprintln!(); }"), 2);
+    assert_eq!(count("fn f() { unimplemented!(\"log\") }"), 1);
     assert_eq!(count("/// `todo!` in a comment\nfn f(todo: u8) -> bool { todo != 1 }"), 0);
     assert_eq!(count("#[cfg(test)]\nmod tests { fn f() { println!(); } }"), 0);
 }
