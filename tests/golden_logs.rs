@@ -124,7 +124,7 @@ fn check_answers(golden: &Golden, topics: &Value, start: fn(&Golden, &str) -> St
         assert_answers(&log, expected, &partition);
         checked += 1;
     }
-    assert!(checked > 20, "the fixture was not read");
+    assert!(checked > 10, "the fixture was not read");
 }
 
 #[test]
@@ -225,4 +225,91 @@ fn a_killed_directory_recovers_to_what_kafka_recovers_to() {
         let log = Log::open(args(&golden, &partition, StartMode::Clean)).expect("opens");
         assert_answers(&log, expected, &partition);
     }
+}
+
+#[test]
+fn messages_of_magic_0_and_1_are_served_as_kafka_serves_them() {
+    // Only the `.log` files were planted: after a clean stop, too, missing indexes are built.
+    let planted = Golden::unpack("legacy-magic01", "as-planted.tar.gz");
+    check_answers(&planted, &planted.expected["asPlanted"]["topics"], |_, _| StartMode::Clean);
+    let appended = Golden::unpack("legacy-magic01", "data.tar.gz");
+    let topics = &appended.expected["withAppendedMagic2"]["topics"];
+    check_answers(&appended, topics, |_, _| StartMode::Clean);
+    check_answers(&appended, topics, unclean);
+}
+
+#[test]
+fn damage_after_a_kill_is_repaired_as_kafka_repairs_it() {
+    let golden = Golden::unpack("torn-4.4", "data.tar.gz");
+    let after = golden.expected["afterKafkaStart"].clone();
+    for partition in golden.partitions() {
+        let mut log = Log::open(args(&golden, &partition, unclean(&golden, &partition))).unwrap();
+        let expected = &after["loaded"][&partition];
+        assert_eq!(expected["logStartOffset"], log.view().log_start.get(), "{partition}");
+        assert_eq!(expected["logEndOffset"], log.view().log_end.get(), "{partition}");
+        let answers = answers(&after["answers"]["topics"], &partition);
+        // Kafka's cleaner ran before it was asked about the first; in the second a base offset is flipped to near 2^44, from
+        // where a consumer goes on as its buffers happen to be.
+        let comparable = partition != "compacted-0" && partition != "timed-0";
+        if !answers.is_null() && comparable {
+            assert_answers(&log, answers, &partition);
+        }
+        log.close().expect("closes");
+    }
+    let saved = std::fs::read_dir(golden.root()).unwrap().map(|entry| entry.unwrap().file_name());
+    let saved = saved.filter(|name| name.to_string_lossy().starts_with("highwater-cut.")).count();
+    assert_eq!(saved, 4, "all that was cut off is kept, but zeros");
+}
+
+/// Damage after a clean stop that changes what is served, whoever serves it.
+const LOST: [&str; 5] = [
+    "idempotent-0", // the last batch is cut
+    "txn-0",        // a bit of the last batch is flipped
+    "three-1",      // the only `.log` is gone
+    "timed-0",      // a bit of a base offset is flipped, which no checksum covers
+    "plain-0",      // a bit in the middle is flipped
+];
+
+#[test]
+fn damage_after_a_clean_stop_loses_only_what_is_lost() {
+    let undamaged = Golden::unpack("clean-4.4", "data.tar.gz").expected;
+    let golden = Golden::unpack("torn-after-clean-stop-4.4", "data.tar.gz");
+    let kafka = golden.expected["afterKafkaStart"]["loaded"].clone();
+    for partition in golden.partitions() {
+        let mut log = Log::open(args(&golden, &partition, StartMode::Clean)).expect("opens");
+        let expected = answers(&undamaged["topics"], &partition);
+        if LOST.contains(&partition.as_str()) {
+            assert_eq!(kafka[&partition]["logEndOffset"], log.view().log_end.get(), "{partition}");
+        } else if !expected.is_null() {
+            // Stricter than Kafka, which serves segments-0 up to 148 only, answers timestamp questions on logappend-0
+            // wrongly and forgets the producers of compacted-0.
+            assert_answers(&log, expected, &partition);
+        }
+        log.close().expect("closes");
+        let Some(path) = last_log(&golden.directory(&partition)) else {
+            assert_eq!(partition, "three-1", "its segments are there");
+            continue;
+        };
+        let log = std::fs::read(path).unwrap();
+        let mut batches = scan(&log);
+        batches.by_ref().last();
+        assert_eq!(batches.position(), log.len(), "{partition} ends with a whole batch");
+    }
+}
+
+fn last_log(directory: &Path) -> Option<std::path::PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|e| e == "log")).max()
+}
+
+#[test]
+fn a_zero_tail_after_a_clean_stop_is_cut_off() {
+    let golden = Golden::unpack("clean-4.4", "data.tar.gz");
+    let expected = answers(&golden.expected["topics"], "three-0").clone();
+    let path = last_log(&golden.directory("three-0")).expect("a segment");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, [whole.as_slice(), &[0; 4096]].concat()).unwrap();
+    let log = Log::open(args(&golden, "three-0", StartMode::Clean)).expect("Kafka does not start");
+    assert_answers(&log, &expected, "three-0");
+    assert_eq!(std::fs::read(&path).unwrap(), whole);
 }

@@ -180,7 +180,7 @@ fn live_and_crash(seed: u64) {
         world.check_producer(&mut log, epoch, seed);
         if life > 0 {
             world.sync(&mut log);
-            check(&disk, &directory(), Closed::No);
+            check(&disk, &directory(), Closed::No, log.view().log_start);
         }
         for _ in 0..below(&world.random, STEPS) {
             world.step(&mut log, epoch);
@@ -226,7 +226,7 @@ fn a_full_disk_refuses_appends_and_nothing_else() {
         assert_eq!(scan(&before).count(), kept.len());
         disk.limit(usize::MAX);
         log.close().expect("there is room again");
-        check(&disk, &directory(), Closed::Yes);
+        check(&disk, &directory(), Closed::Yes, Offset::ZERO);
         let log = Log::open(args(&disk, 1, StartMode::Clean, Offset::ZERO)).expect("opens");
         assert!(read_all(log.view(), Offset::ZERO) == before);
     }

@@ -21,9 +21,7 @@ pub use files::{
     DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
     write_atomically,
 };
-pub use process::{
-    ProcessUsage, host_name, process_usage, raise_descriptor_limit, variables,
-};
+pub use process::{ProcessUsage, host_name, process_usage, raise_descriptor_limit, variables};
 pub use random::{Random, SeededRandom, SystemRandom};
 pub use shutdown::Shutdown;
 pub use tasks::{spawn, spawn_blocking, spawn_thread};

@@ -90,6 +90,9 @@ impl<'a> Recovery<'a> {
         if ended.log_end < self.args.log_start {
             self.drop_all(&sealed, &ended.active)?;
             sealed.clear();
+            // What is known of producers ends where the lost records began: their next batches would seem to leave a gap.
+            self.snapshots.remove_all()?;
+            self.carried = None;
             ended = self.empty_at(self.args.log_start);
             ended.active.log()?;
             self.unsynced.directories.push(self.directory.to_path_buf());

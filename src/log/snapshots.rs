@@ -146,6 +146,11 @@ impl SnapshotFiles {
         stray.into_iter().try_for_each(|offset| self.remove(offset))
     }
 
+    /// Removes every snapshot.
+    pub(super) fn remove_all(&mut self) -> io::Result<()> {
+        std::mem::take(&mut self.offsets).into_iter().try_for_each(|offset| self.remove(offset))
+    }
+
     fn remove(&mut self, offset: Offset) -> io::Result<()> {
         self.offsets.remove(&offset);
         self.files.remove_file(&self.path(offset))

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::batch::HEADER_LEN;
+use super::legacy::LegacyMessages;
 use super::reader::RecordReader;
 use super::scan::StoredBatch;
 use crate::types::{Offset, Timestamp};
@@ -10,7 +11,7 @@ use crate::types::{Offset, Timestamp};
 /// Most bytes that a stored batch may decompress to. They pass through a window, so this bounds time, not memory.
 const DECOMPRESSED_BYTES_MAX: usize = i32::MAX as usize;
 
-/// Offset and timestamp of the first record for which `is_hit` holds; control records do not count.
+/// Offset and timestamp of the first record for which `is_hit` holds.
 pub(super) fn first_record(
     batch: &[u8],
     is_hit: impl Fn(Offset, Timestamp) -> bool,
@@ -18,7 +19,7 @@ pub(super) fn first_record(
     let Some(stored) = StoredBatch::first(batch) else {
         return Err(damaged("the batch is not whole"));
     };
-    let Some(header) = stored.header() else { return Ok(None) };
+    let Some(header) = stored.header() else { return first_message(&stored, is_hit) };
     let records = &stored.bytes()[HEADER_LEN..];
     let mut reader =
         RecordReader::new(&header, records, DECOMPRESSED_BYTES_MAX).map_err(damaged)?;
@@ -30,6 +31,15 @@ pub(super) fn first_record(
         }
     }
     Ok(None)
+}
+
+fn first_message(
+    stored: &StoredBatch<'_>,
+    is_hit: impl Fn(Offset, Timestamp) -> bool,
+) -> io::Result<Option<(Offset, Timestamp)>> {
+    let messages = LegacyMessages::read(stored, DECOMPRESSED_BYTES_MAX).map_err(damaged)?;
+    let mut found = messages.iter().map(|message| (message.offset, message.timestamp));
+    Ok(found.find(|(offset, timestamp)| is_hit(*offset, *timestamp)))
 }
 
 fn damaged(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {

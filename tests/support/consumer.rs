@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use highwater::config::TimestampType;
 use highwater::log::batch::{BatchHeader, HEADER_LEN};
+use highwater::log::legacy::LegacyMessages;
 use highwater::log::reader::RecordReader;
-use highwater::log::scan::scan;
+use highwater::log::scan::{StoredBatch, scan};
 use highwater::log::{Isolation, LogView};
 use highwater::types::Offset;
 use sha2::{Digest, Sha256};
@@ -49,7 +50,10 @@ pub fn consume(view: &LogView, isolation: Isolation) -> Consumed {
     let (mut offsets, mut digest) = (Vec::new(), Sha256::new());
     let bytes = read_all(view, view.log_start);
     for (_, batch) in scan(&bytes) {
-        let header = batch.header().expect("magic 2");
+        let Some(header) = batch.header() else {
+            take_messages(&batch, &mut offsets, &mut digest);
+            continue;
+        };
         if header.base_offset >= end {
             break;
         }
@@ -64,6 +68,21 @@ pub fn consume(view: &LogView, isolation: Isolation) -> Consumed {
     }
     let sha256 = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     Consumed { offsets, sha256 }
+}
+
+fn take_messages(batch: &StoredBatch<'_>, offsets: &mut Vec<i64>, digest: &mut Sha256) {
+    let log_append_time = u8::from(batch.bytes()[17] & 8 != 0);
+    let timestamp_type = if batch.magic() == 0 { 0xff } else { log_append_time };
+    let messages = LegacyMessages::read(batch, 1 << 30).expect("good messages");
+    for message in messages.iter() {
+        offsets.push(message.offset.get());
+        digest.update(message.offset.get().to_be_bytes());
+        digest.update(message.timestamp.get().to_be_bytes());
+        digest.update([timestamp_type]);
+        put(digest, message.key);
+        put(digest, message.value);
+        digest.update(0_i32.to_be_bytes());
+    }
 }
 
 fn take_batch(

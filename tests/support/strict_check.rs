@@ -1,6 +1,6 @@
 //! A strict look at a partition's directory: what Kafka's dump tool checks, and what its loader takes for granted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use highwater::env::FileSystem;
@@ -25,7 +25,7 @@ struct Batch {
 }
 
 /// Panics, naming file and reason, unless everything in the directory is as Kafka would have written it.
-pub fn check(files: &dyn FileSystem, directory: &Path, closed: Closed) {
+pub fn check(files: &dyn FileSystem, directory: &Path, closed: Closed, log_start: Offset) {
     let mut contents: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for entry in files.list(directory).expect("readable") {
         let bytes = files.read(&directory.join(&entry.name)).expect("readable").expect("there");
@@ -33,7 +33,7 @@ pub fn check(files: &dyn FileSystem, directory: &Path, closed: Closed) {
     }
     contents.retain(|name, _| !name.ends_with(".deleted") && !name.ends_with(".tmp"));
     let bases: Vec<Offset> = contents.keys().filter_map(|name| base(name, ".log")).collect();
-    let mut epochs = BTreeSet::new();
+    let mut epochs = BTreeMap::new();
     let mut end = bases.first().copied().unwrap_or(Offset::ZERO);
     for (number, base) in bases.iter().enumerate() {
         let next = bases.get(number + 1).copied();
@@ -45,7 +45,7 @@ pub fn check(files: &dyn FileSystem, directory: &Path, closed: Closed) {
             "segment {base} ends at {end}, behind {next:?}"
         );
     }
-    check_beside(&contents, &bases, end, &epochs, closed);
+    check_beside(&contents, &bases, end, &epochs, closed, log_start);
 }
 
 fn base(name: &str, suffix: &str) -> Option<Offset> {
@@ -59,7 +59,7 @@ fn check_segment(
     contents: &BTreeMap<String, Vec<u8>>,
     base: Offset,
     complete: bool,
-    epochs: &mut BTreeSet<LeaderEpoch>,
+    epochs: &mut BTreeMap<LeaderEpoch, Offset>,
 ) -> Offset {
     let name = |suffix| format!("{:020}.{suffix}", base.get());
     let log = &contents[&name("log")];
@@ -72,7 +72,7 @@ fn check_segment(
         assert!(header.base_offset >= end, "{base} at {position}: {header:?} below {end}");
         assert!(header.last_offset().get() - base.get() <= i64::from(i32::MAX));
         end = header.last_offset().plus(1);
-        epochs.insert(header.partition_leader_epoch);
+        epochs.insert(header.partition_leader_epoch, header.last_offset());
         let (last_offset, max_timestamp) = (header.last_offset(), header.max_timestamp);
         batches.insert(position, Batch { last_offset, max_timestamp });
     }
@@ -122,8 +122,9 @@ fn check_beside(
     contents: &BTreeMap<String, Vec<u8>>,
     bases: &[Offset],
     end: Offset,
-    epochs: &BTreeSet<LeaderEpoch>,
+    epochs: &BTreeMap<LeaderEpoch, Offset>,
     closed: Closed,
+    log_start: Offset,
 ) {
     for (name, bytes) in contents {
         if let Some(at) = base(name, ".snapshot").filter(|_| name.ends_with(".snapshot")) {
@@ -146,12 +147,11 @@ fn check_beside(
     let known = contents.get("leader-epoch-checkpoint");
     let known = known.map_or(Vec::new(), |bytes| leader_epochs::decode(bytes).expect("epochs"));
     assert!(known.iter().all(|entry| entry.start <= end), "an epoch begins behind the end");
-    // Below the log start, which is not told here, epochs may be forgotten.
-    let first = known.first().map_or(LeaderEpoch::NONE, |entry| entry.epoch);
-    for epoch in epochs.iter().filter(|epoch| **epoch >= first) {
+    // Epochs that wrote nothing above the log start may be forgotten.
+    for (epoch, _) in epochs.iter().filter(|(_, last)| **last >= log_start) {
         assert!(
             known.iter().any(|entry| entry.epoch == *epoch),
-            "epoch {epoch} is not in the checkpoint"
+            "epoch {epoch} is not in the checkpoint {known:?}"
         );
     }
 }
