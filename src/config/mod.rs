@@ -12,6 +12,7 @@ mod environment;
 mod layers;
 mod listeners;
 mod load;
+mod page;
 mod properties;
 mod setting;
 pub mod table;
@@ -35,6 +36,7 @@ pub use layers::{Layers, Origin, Overrides, Source, StaticValue, StaticValues};
 pub use load::{
     LoadError, Loaded, Note, Problem, PropertiesFile, Sources, accepted, load, similar,
 };
+pub use page::settings_page;
 pub use properties::{MalformedEscape, Property, parse as parse_properties};
 pub use setting::{Importance, Kind, Scope, Setting, Status, Update};
 pub use topic_overrides::{InvalidOverride, validate_topic_overrides};

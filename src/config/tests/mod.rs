@@ -1,5 +1,10 @@
 //! The table of settings and what is made of it, held against Apache Kafka 4.4.0.
 
+mod docs;
+mod listeners;
+mod properties;
+mod stock;
+
 use std::collections::BTreeMap;
 
 use super::*;
