@@ -1,0 +1,175 @@
+//! The process as an operator meets it: start, stop, refusal, crash.
+
+#![allow(clippy::disallowed_methods, reason = "starts processes and looks at their files")]
+
+#[path = "app/process.rs"]
+mod process;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use highwater::app::{self, StartArgs};
+use highwater::config::{Sources, load};
+use highwater::env::Env;
+use process::{Process, refused};
+use tempfile::TempDir;
+
+const CLEAN_MARK: &str = ".kafka_cleanshutdown";
+
+/// ApiVersions v0 with correlation id 7, and its answer but for the list of APIs.
+fn answers(address: SocketAddr) -> bool {
+    let mut stream = TcpStream::connect(address).expect("the listener accepts");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(&[0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff]).unwrap();
+    let mut head = [0; 10];
+    stream.read_exact(&mut head).unwrap();
+    head[4..] == [0, 0, 0, 7, 0, 0]
+}
+
+fn has_clean_mark(directory: &Path) -> bool {
+    directory.join(CLEAN_MARK).exists()
+}
+
+/// Starts a broker in this process.
+async fn start(directory: &TempDir, http: &str) -> app::Running {
+    let flag = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let flags = vec![
+        flag("listeners", "PLAINTEXT://127.0.0.1:0"),
+        flag("log.dirs", directory.path().to_str().unwrap()),
+        flag("highwater.http.listen", http),
+    ];
+    let settings = load(Sources { flags, ..Sources::default() }).unwrap().settings;
+    app::start(StartArgs { env: Env::system(), settings }).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_starts_serves_and_stops_inside_a_process() {
+    let directory = TempDir::new().unwrap();
+    for _ in 0..2 {
+        let running = start(&directory, "").await;
+        let [address] = running.addresses()[..] else { panic!("{:?}", running.addresses()) };
+        assert_ne!(address.port(), 0);
+        assert!(tokio::task::spawn_blocking(move || answers(address)).await.unwrap());
+        assert!(!has_clean_mark(directory.path()), "a crash from here on is not a clean stop");
+        running.stop().await;
+        assert!(has_clean_mark(directory.path()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_http_port_answers_probes_and_metrics() {
+    let directory = TempDir::new().unwrap();
+    let running = start(&directory, "127.0.0.1:0").await;
+    let (kafka, http) = (running.addresses()[0], running.http_address().unwrap());
+    let answered = tokio::task::spawn_blocking(move || {
+        assert!(answers(kafka));
+        ["/healthz", "/readyz", "/metrics", "/nothing"].map(|path| get(http, path))
+    });
+    let [health, ready, metrics, nothing] = answered.await.unwrap();
+    assert!(
+        health.starts_with("HTTP/1.1 200 OK\r\n") && health.ends_with("\r\n\r\nok\n"),
+        "{health}"
+    );
+    assert!(ready.starts_with("HTTP/1.1 200 OK\r\n"), "{ready}");
+    assert!(metrics.contains("content-type: text/plain; version=0.0.4"), "{metrics}");
+    assert!(metrics.contains("\nhighwater_requests_total{api=\"ApiVersions\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("\nkafka_brokers 1\n"), "{metrics}");
+    assert!(nothing.starts_with("HTTP/1.1 404 Not Found\r\n"), "{nothing}");
+    running.stop().await;
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn the_first_line_says_where_the_broker_is() {
+    let directory = TempDir::new().unwrap();
+    let process = Process::start(directory.path(), &[]);
+    let line = process.first_line();
+    let expected = format!(
+        "highwater {} listening on {}, data in {}, durability fsync, ready in ",
+        env!("CARGO_PKG_VERSION"),
+        process.address(),
+        directory.path().display()
+    );
+    assert!(line.starts_with(&expected) && line.ends_with(" ms"), "{line}");
+}
+
+#[test]
+fn sigterm_ends_with_0_and_the_mark_of_a_clean_stop() {
+    let directory = TempDir::new().unwrap();
+    let mut process = Process::start(directory.path(), &[]);
+    assert!(answers(process.address()));
+    process.signal(libc::SIGTERM);
+    assert_eq!(process.wait(), Some(0));
+    assert!(has_clean_mark(directory.path()));
+}
+
+#[test]
+fn a_killed_broker_starts_again_and_serves() {
+    let directory = TempDir::new().unwrap();
+    let mut process = Process::start(directory.path(), &[]);
+    process.signal(libc::SIGKILL);
+    assert_eq!(process.wait(), None, "it did not end by itself");
+    assert!(!has_clean_mark(directory.path()));
+    let process = Process::start(directory.path(), &[]);
+    assert!(answers(process.address()));
+}
+
+#[test]
+fn a_second_process_on_the_same_directory_is_refused_with_the_reason() {
+    let directory = TempDir::new().unwrap();
+    let process = Process::start(directory.path(), &[]);
+    let (code, text) =
+        refused(&["--listen", "127.0.0.1:0", "--data-dir", directory.path().to_str().unwrap()]);
+    assert_eq!(code, Some(1), "{text}");
+    let lock = directory.path().join(".lock");
+    assert!(text.contains("another process") && text.contains(lock.to_str().unwrap()), "{text}");
+    assert!(text.contains(&process.id().to_string()) || !text.contains("pid"), "{text}");
+    assert!(answers(process.address()), "the first one goes on");
+}
+
+#[test]
+fn a_taken_port_is_refused_with_the_address() {
+    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let process = Process::start(directories[0].path(), &[]);
+    let address = process.address().to_string();
+    let (code, text) =
+        refused(&["--listen", &address, "--data-dir", directories[1].path().to_str().unwrap()]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains(&address) && text.contains("in use"), "{text}");
+}
+
+#[test]
+fn a_wrong_configuration_ends_with_2_and_names_its_place() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("server.properties");
+    std::fs::write(&file, "# a file\nnum.partitions=many\n").unwrap();
+    let (code, text) = refused(&["--config", file.to_str().unwrap()]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains(&format!("{} line 2: num.partitions", file.display())), "{text}");
+    for arguments in
+        [&["--set", "num.partition=3"][..], &["--config", "/nowhere"], &["--frobnicate"]]
+    {
+        assert_eq!(refused(arguments).0, Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_setting_comes_from_the_environment_unless_a_flag_says_otherwise() {
+    let directory = TempDir::new().unwrap();
+    let variables = [("KAFKA_NUM_PARTITIONS", "0")];
+    let (code, text) = process::refused_with(&[], &variables);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("environment variable KAFKA_NUM_PARTITIONS"), "{text}");
+    let process = Process::start(directory.path(), &[("HIGHWATER_DURABILITY", "os")]);
+    assert!(process.first_line().contains("durability os"), "{}", process.first_line());
+}

@@ -1,0 +1,93 @@
+//! The binary as a child process.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A running broker on a port of its own; killed when dropped.
+pub(crate) struct Process {
+    child: Child,
+    first_line: String,
+    address: SocketAddr,
+}
+
+/// The binary without the settings of whoever runs the tests.
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_highwater"));
+    for (name, _) in std::env::vars() {
+        if name.starts_with("KAFKA_") || name.starts_with("HIGHWATER_") || name == "RUST_LOG" {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+impl Process {
+    /// Starts a broker on `directory` and waits for the line that says it is ready.
+    pub(crate) fn start(directory: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut child = command()
+            .args(["--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(directory)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut first_line = String::new();
+        out.read_line(&mut first_line).expect("it says something");
+        child.stdout = Some(out.into_inner());
+        let first_line = first_line.trim_end().to_owned();
+        let address = first_line
+            .split_once("listening on ")
+            .and_then(|(_, rest)| rest.split(',').next()?.parse().ok())
+            .unwrap_or_else(|| panic!("no address in `{first_line}`"));
+        Self { child, first_line, address }
+    }
+
+    pub(crate) fn first_line(&self) -> &str {
+        &self.first_line
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn signal(&self, signal: i32) {
+        let pid = i32::try_from(self.child.id()).expect("a process id is a small number");
+        // SAFETY: sends a signal to a child of ours that has not been waited for.
+        assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+    }
+
+    /// The exit code; `None` if a signal ended it.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.child.wait().expect("it is our child").code()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Fails if it has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Exit code and standard error of a start that is refused.
+pub(crate) fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    refused_with(arguments, &[])
+}
+
+/// As [`refused`], with environment variables.
+pub(crate) fn refused_with(
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> (Option<i32>, String) {
+    let mut command = command();
+    let output = command.args(arguments).envs(variables.iter().copied()).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
