@@ -234,6 +234,26 @@ async fn a_parked_fetch_gives_up_at_its_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_fetch_that_finds_too_little_in_files_sleeps() {
+    let node = Node::new();
+    let life = started(&node, 1, OS).await;
+    life.stop().await;
+    let life = node.start();
+    // Nothing is in memory after a start: the one record comes from its file.
+    let parked = life.fetch(life.fetch_of("t", 0, 0), Some(100));
+    let parked = tokio::spawn(parked.finish());
+    while life.broker.metrics.fetches_waiting.get() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let reads = life.broker.metrics.reads.of(highwater::observe::ReadFrom::Files).get();
+    assert_eq!(reads, 1, "one look, then a wait");
+    life.send("t", 0, Acks::All, &value(&"x".repeat(100))).await.unwrap();
+    let fetched = only(parked.await.unwrap()).unwrap();
+    assert!(fetched.records.len > 200, "both records");
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn wrong_questions_are_answered_by_their_error() {
     let node = Node::new();
     let life = started(&node, 1, OS).await;

@@ -7,9 +7,8 @@ use std::time::Duration;
 use super::Broker;
 use super::partition::Partition;
 use super::registry::Lookup;
-use super::step::Step;
+use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
-use crate::env;
 use crate::storage::Checkpoint;
 use crate::types::Offset;
 
@@ -57,10 +56,9 @@ impl Broker {
     ) -> Step<DeletedRecords> {
         let broker = Arc::clone(self);
         Step::serial(async move {
-            let (opened, wait) = unpanic(env::spawn_blocking(move || open_all(asked)).await);
+            let (opened, wait) = off_thread(move || open_all(asked)).await;
             let in_time = tokio::time::timeout(timeout, wait.settled()).await.is_ok();
-            let raise = env::spawn_blocking(move || broker.raise_all(&opened, in_time));
-            Step::Now(unpanic(raise.await))
+            Step::Now(off_thread(move || broker.raise_all(&opened, in_time)).await)
         })
     }
 
@@ -82,10 +80,6 @@ impl Broker {
         }
         results
     }
-}
-
-fn unpanic<T>(joined: Result<T, tokio::task::JoinError>) -> T {
-    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
 type Opened = Result<(Arc<Partition>, Offset), DeleteRecordsError>;

@@ -116,6 +116,8 @@ impl Broker {
                 self.metrics.segments_deleted.add(u64::try_from(segments).unwrap_or(0));
                 tracing::info!(partition = %partition.name(), segments, "retention deleted segments");
                 partition.directory().mark_changed();
+                // The new names are in the sync work of the log.
+                partition.queue_sync();
                 let delay_ms = partition.topic().policy().settings.file_delete_delay_ms;
                 self.agenda.plan(delay_ms, Job::RemoveDeletedFiles(Arc::downgrade(partition)));
             }

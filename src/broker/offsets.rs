@@ -9,9 +9,8 @@ use super::Broker;
 use super::fetch::{EpochEnd, FetchError, check_leader_epoch};
 use super::partition::Partition;
 use super::registry::Lookup;
-use super::step::Step;
+use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
-use crate::env;
 use crate::log::{Isolation, TimeQuery};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
@@ -116,7 +115,7 @@ async fn answer_on_blocking_pool(
     mut questions: Vec<OffsetQuestion>,
     isolation: Isolation,
 ) -> ListedOffsets {
-    let opened = env::spawn_blocking(move || {
+    let opened = off_thread(move || {
         for question in &mut questions {
             if let Lookup::Closed(closed) = &question.partition
                 && let Ok(partition) = closed.open()
@@ -127,13 +126,9 @@ async fn answer_on_blocking_pool(
         let wait = hold_for_ends(&questions);
         (questions, wait)
     });
-    let (questions, wait) = unpanic(opened.await);
+    let (questions, wait) = opened.await;
     wait.settled().await;
-    unpanic(env::spawn_blocking(move || answer_all(&questions, isolation)).await)
-}
-
-fn unpanic<T>(joined: Result<T, tokio::task::JoinError>) -> T {
-    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    off_thread(move || answer_all(&questions, isolation)).await
 }
 
 fn answer_all(questions: &[OffsetQuestion], isolation: Isolation) -> ListedOffsets {

@@ -12,14 +12,12 @@ use bytes::Bytes;
 use super::Broker;
 use super::partition::{Partition, PartitionAppendError, SyncNeed};
 use super::registry::{Lookup, OpenPartitionError};
-use super::step::Step;
+use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
 use super::tally::{self, Waiting};
-use crate::env;
 use crate::log::{
     Appended, BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline,
 };
-use crate::observe::Metrics;
 use crate::types::Timestamp;
 
 /// Which replies a producer wants (`acks`).
@@ -92,15 +90,7 @@ impl Broker {
                 None => return Arc::clone(self).produce_blocking(request, appends),
             }
         }
-        self.count(&request, &appends);
-        reply(&self.metrics, appends, request.acks, request.timeout)
-    }
-
-    fn count(&self, request: &Produce, appends: &[AppendResult]) {
-        for (batch, append) in request.batches.iter().zip(appends) {
-            let appended = append.as_ref().ok().map(|append| &append.appended);
-            tally::appended(&self.metrics, batch.records.len(), appended);
-        }
+        self.reply(&request, appends)
     }
 
     /// Goes on where something may take long or wait for the disk before the append: behind `appends`.
@@ -109,20 +99,42 @@ impl Broker {
         request: Produce,
         mut appends: Vec<AppendResult>,
     ) -> Step<Produced> {
-        let (acks, timeout) = (request.acks, request.timeout);
-        let metrics = Arc::clone(&self.metrics);
-        Step::serial(async move {
-            let appends = env::spawn_blocking(move || {
-                let now = self.env.clock.wall();
-                let rest = &request.batches[appends.len()..];
-                appends.extend(rest.iter().map(|batch| append_blocking(batch, &request, now)));
-                self.count(&request, &appends);
-                appends
-            });
-            match appends.await {
-                Ok(appends) => reply(&metrics, appends, acks, timeout),
-                Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+        Step::serial(off_thread(move || {
+            let now = self.env.clock.wall();
+            let rest = &request.batches[appends.len()..];
+            appends.extend(rest.iter().map(|batch| append_blocking(batch, &request, now)));
+            self.reply(&request, appends)
+        }))
+    }
+
+    /// Queues the syncs that the appends call for and answers at once or when the disk has what must be there.
+    fn reply(&self, request: &Produce, appends: Vec<AppendResult>) -> Step<Produced> {
+        let mut tally = tally::Appends::default();
+        for (batch, append) in request.batches.iter().zip(&appends) {
+            tally.add(batch.records.len(), append.as_ref().ok().map(|append| &append.appended));
+        }
+        tally.count_in(&self.metrics);
+        let acks = request.acks;
+        // After all appends of the request: they shall form one group.
+        for append in appends.iter().flatten() {
+            if append.need > SyncNeed::None {
+                append.partition.queue_sync();
             }
+        }
+        let held = appends.iter().flatten().any(|append| is_held(append, acks));
+        if !held {
+            return Step::Now(appends.into_iter().map(|append| Ok(append?.appended)).collect());
+        }
+        let wait = SyncWait::new();
+        for append in appends.iter().flatten().filter(|append| is_held(append, acks)) {
+            append.partition.hold_until_synced(append.appended.end_offset, &wait);
+        }
+        let (metrics, timeout) = (Arc::clone(&self.metrics), request.timeout);
+        Step::later(async move {
+            let _waiting = Waiting::begin(&metrics.acks_waiting);
+            // What the time-out leaves unsynced shows in the partitions.
+            let _ = tokio::time::timeout(timeout, wait.settled()).await;
+            appends.into_iter().map(|append| settle(append?, acks)).collect()
         })
     }
 }
@@ -176,36 +188,6 @@ fn append(
 ) -> AppendResult {
     let (appended, need) = partition.append(&checked?, now)?;
     Ok(Append { partition: Arc::clone(partition), appended, need })
-}
-
-/// Queues the syncs that the appends call for and answers at once or when the disk has what must be there.
-fn reply(
-    metrics: &Arc<Metrics>,
-    appends: Vec<AppendResult>,
-    acks: Acks,
-    timeout: Duration,
-) -> Step<Produced> {
-    // After all appends of the request: they shall form one group.
-    for append in appends.iter().flatten() {
-        if append.need > SyncNeed::None {
-            append.partition.queue_sync();
-        }
-    }
-    let held = appends.iter().flatten().any(|append| is_held(append, acks));
-    if !held {
-        return Step::Now(appends.into_iter().map(|append| Ok(append?.appended)).collect());
-    }
-    let wait = SyncWait::new();
-    for append in appends.iter().flatten().filter(|append| is_held(append, acks)) {
-        append.partition.hold_until_synced(append.appended.end_offset, &wait);
-    }
-    let metrics = Arc::clone(metrics);
-    Step::later(async move {
-        let _waiting = Waiting::begin(&metrics.acks_waiting);
-        // What the time-out leaves unsynced shows in the partitions.
-        let _ = tokio::time::timeout(timeout, wait.settled()).await;
-        appends.into_iter().map(|append| settle(append?, acks)).collect()
-    })
 }
 
 fn is_held(append: &Append, acks: Acks) -> bool {

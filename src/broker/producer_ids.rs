@@ -7,8 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::Broker;
-use super::step::Step;
-use crate::env;
+use super::step::{Step, off_thread};
 use crate::metadata::{MetadataError, MetadataStore, ProducerIdBlock};
 use crate::types::ProducerId;
 
@@ -55,10 +54,7 @@ impl Broker {
             return Step::Now(Ok(id));
         }
         let broker = Arc::clone(self);
-        Step::later(async move {
-            let next = env::spawn_blocking(move || broker.producer_ids.next(&broker.metadata));
-            next.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
-        })
+        Step::later(off_thread(move || broker.producer_ids.next(&broker.metadata)))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::env;
+
 /// A boxed future of a use case.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -38,6 +40,15 @@ impl<T: Send + 'static> Step<T> {
                 Self::Serial(future) => step = future.await,
             }
         }
+    }
+}
+
+/// Runs work that may wait for the disk or compute for long. A panic in it goes on in the caller.
+pub async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match env::spawn_blocking(work).await {
+        Ok(result) => result,
+        // Blocking work cannot be cancelled once it runs, and the runtime outlives its callers.
+        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
     }
 }
 

@@ -6,8 +6,11 @@ mod plan;
 mod read;
 mod wait;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::time::Sleep;
 
 pub use self::plan::{EpochEnd, FetchError, check_leader_epoch};
 use self::read::{Attempt, Depth};
@@ -15,9 +18,8 @@ pub use self::wait::{FetchInterests, FetchWait, Gain};
 use super::Broker;
 use super::partition::Partition;
 use super::registry::Lookup;
-use super::step::Step;
+use super::step::{Step, off_thread};
 use super::tally::{self, FetchWaiting};
-use crate::env;
 use crate::log::{AbortedTransaction, Isolation, Slice};
 use crate::observe::ReadFrom;
 use crate::types::{LeaderEpoch, Offset};
@@ -83,53 +85,53 @@ impl Broker {
         }
         let broker = Arc::clone(self);
         Step::later(async move {
-            let answers = fetch_later(&broker, request, attempt).await;
-            tally::fetched(&broker.metrics, &answers);
-            answers
+            let attempt = broker.fetch_later(request, attempt).await;
+            tally::fetched(&broker.metrics, &attempt.answers);
+            attempt.answers
         })
     }
-}
 
-async fn fetch_later(broker: &Broker, request: Fetch, first: Attempt) -> FetchedPartitions {
-    let mut request = Arc::new(request);
-    let mut attempt = first;
-    let deadline = tokio::time::sleep(request.wait);
-    tokio::pin!(deadline);
-    loop {
-        if !attempt.is_whole() {
-            broker.metrics.reads.of(ReadFrom::Files).increment();
-            (request, attempt) = read_on_blocking_pool(request).await;
+    async fn fetch_later(&self, request: Fetch, first: Attempt) -> Attempt {
+        let mut request = Arc::new(request);
+        let mut attempt = first;
+        let deadline = tokio::time::sleep(request.wait);
+        tokio::pin!(deadline);
+        loop {
+            if !attempt.is_whole() {
+                self.metrics.reads.of(ReadFrom::Files).increment();
+                (request, attempt) = read_on_blocking_pool(request).await;
+            }
+            if attempt.satisfies(&request) || deadline.is_elapsed() {
+                return attempt;
+            }
+            let parked = Parked::register(&request, &attempt);
+            // Looked again after the registration: what came in between has woken nobody.
+            if !attempt.is_outdated(&request) {
+                self.wait(&parked, deadline.as_mut()).await;
+            }
+            drop(parked);
+            attempt = read::attempt(&request, Depth::Memory);
         }
-        if attempt.satisfies(&request) || deadline.is_elapsed() {
-            return attempt.answers;
-        }
-        let parked = Parked::register(&request, &attempt);
-        // Looked again after the registration: what came in between has woken nobody.
-        attempt = read::attempt(&request, Depth::Memory);
-        if !attempt.is_whole() || attempt.satisfies(&request) {
-            continue;
-        }
-        let _waiting = FetchWaiting::begin(broker);
+    }
+
+    /// Waits for the one wake-up or the deadline.
+    async fn wait(&self, parked: &Parked<'_>, deadline: Pin<&mut Sleep>) {
+        let _waiting = FetchWaiting::begin(self);
         tokio::select! {
             () = parked.wait.satisfied() => {}
-            () = &mut deadline => {}
+            () = deadline => {}
         }
-        drop(parked);
-        attempt = read::attempt(&request, Depth::Memory);
     }
 }
 
 /// Opens what is closed and reads through files.
 async fn read_on_blocking_pool(request: Arc<Fetch>) -> (Arc<Fetch>, Attempt) {
-    let read = env::spawn_blocking(move || {
+    off_thread(move || {
         let request = open_closed(request);
         let attempt = read::attempt(&request, Depth::Files);
         (request, attempt)
-    });
-    match read.await {
-        Ok(result) => result,
-        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
-    }
+    })
+    .await
 }
 
 fn open_closed(mut request: Arc<Fetch>) -> Arc<Fetch> {

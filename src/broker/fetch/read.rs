@@ -68,6 +68,24 @@ impl Attempt {
     }
 }
 
+impl Attempt {
+    /// True if a partition shows more by now, or is gone: another pass will find something else.
+    pub(super) fn is_outdated(&self, request: &Fetch) -> bool {
+        let changed = |(asked, answer): (&FetchPartition, &Result<Fetched, FetchError>)| {
+            let (Lookup::Open(partition), Ok(fetched)) = (&asked.partition, answer) else {
+                return true;
+            };
+            let ends = partition.ends();
+            ends.high_watermark != fetched.high_watermark
+                || ends.last_stable_offset != fetched.last_stable_offset
+                || ends.view.log_start != fetched.log_start
+                || partition.is_retired()
+                || partition.directory().is_offline()
+        };
+        request.partitions.iter().zip(&self.answers).any(changed)
+    }
+}
+
 type Answer = Result<Result<Fetched, FetchError>, NeedsFiles>;
 
 fn read_partition(
