@@ -6,12 +6,13 @@
 mod apply;
 mod changes;
 mod image;
-mod journal;
+pub mod journal;
 mod lifecycle;
 mod opening;
-mod records;
+pub mod records;
 mod store;
 
+pub use apply::{ApplyError, ImageBuilder, Replay};
 pub use image::{ConfigResource, Image, METADATA_VERSION, PartitionState, QuorumState, Topic};
 pub use journal::Voter;
 pub use records::{Endpoint, OpaqueKey, RegisterBroker as BrokerRegistration, SupportedFeature};

@@ -308,7 +308,7 @@ impl MetadataStore {
             None => self.write(writer, plans),
         };
         if let Err(e) = &outcome {
-            writer.end = Some(Arc::clone(e));
+            writer.end.get_or_insert_with(|| Arc::clone(e));
         }
         for done in done {
             // Nobody else sets it.
@@ -330,22 +330,21 @@ impl MetadataStore {
         if batches.bytes().is_empty() {
             return Ok(());
         }
-        writer.journal.append(&batches, now).map_err(|e| {
-            tracing::error!(error = %e, "the metadata log failed; no further change is possible");
-            Arc::new(e)
-        })?;
+        writer.journal.append(&batches, now).map_err(failed)?;
         let image = planner.into_builder().finish(batches.next_offset());
         let new = Arc::new(image.expect("changes are checked before their records are made"));
         self.image.store(Arc::clone(&new));
         for listener in self.listeners.read().iter() {
             listener(&old, &new);
         }
-        self.snapshot_if_due(writer, &new)
+        self.snapshot_if_due(writer, &new);
+        Ok(())
     }
 
-    fn snapshot_if_due(&self, writer: &mut Writer, image: &Image) -> Result<(), Arc<io::Error>> {
+    /// The changes so far are durable whatever happens here.
+    fn snapshot_if_due(&self, writer: &mut Writer, image: &Image) {
         if writer.journal.bytes_since_snapshot() < writer.next_snapshot_bytes {
-            return Ok(());
+            return;
         }
         match writer.journal.write_snapshot(image, self.env.clock.wall()) {
             Ok(()) => writer.next_snapshot_bytes = self.snapshot_after_bytes,
@@ -353,10 +352,12 @@ impl MetadataStore {
                 tracing::warn!(error = %e, "no snapshot of the metadata log; trying again later");
                 writer.next_snapshot_bytes =
                     writer.journal.bytes_since_snapshot() + self.snapshot_after_bytes;
-                return Ok(());
+                return;
             }
         }
-        writer.journal.begin_after_snapshot().map_err(Arc::new)
+        if let Err(e) = writer.journal.begin_after_snapshot() {
+            writer.end = Some(failed(e));
+        }
     }
 }
 
@@ -369,6 +370,11 @@ pub(super) fn put(batches: &mut BatchWriter, records: Vec<MetadataRecord>, level
         values.push(encode(MetadataRecord::EndTransaction));
     }
     batches.data(&values);
+}
+
+fn failed(error: io::Error) -> Arc<io::Error> {
+    tracing::error!(%error, "the metadata log failed; no further change is possible");
+    Arc::new(error)
 }
 
 fn fail_all(count: usize, error: &Arc<io::Error>) -> Vec<Result<TopicId, MetadataError>> {

@@ -336,8 +336,12 @@ impl FileSystem for SimulatedDisk {
 
     fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
         let state = self.state();
-        let Some(Entry::File(inode)) = state.entry(path) else { return Ok(None) };
-        let len_bytes = state.inodes[inode].now.len() as u64;
+        let len_bytes = if state.directories.contains_key(path) {
+            0
+        } else {
+            let Some(Entry::File(inode)) = state.entry(path) else { return Ok(None) };
+            state.inodes[inode].now.len() as u64
+        };
         Ok(Some(FileStat { len_bytes, modified: Timestamp::new(0) }))
     }
 

@@ -14,7 +14,7 @@ mod batches;
 mod control;
 mod load;
 mod names;
-mod quorum_state;
+pub mod quorum_state;
 mod snapshot;
 mod walk;
 
@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 pub use batches::BatchWriter;
 pub use control::{ControlRecord, Voter};
-use load::ActiveSegment;
-pub use load::{LoadError, Loaded, load};
+pub use load::{ActiveSegment, LoadError, Loaded, load};
+pub use names::SnapshotId;
 pub use snapshot::replay as replay_snapshot;
 
-use self::names::{FileKind, SnapshotId, segment};
+use self::names::{FileKind, segment};
 use super::image::Image;
 use crate::env::{FileSystem, OpenMode, write_atomically};
 use crate::log::format::leader_epochs::{self, EpochStart};

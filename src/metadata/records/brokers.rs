@@ -44,6 +44,7 @@ pub struct SupportedFeature {
 
 /// A broker leaves for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct UnregisterBroker {
     pub broker_id: BrokerId,
     pub broker_epoch: i64,
@@ -51,6 +52,7 @@ pub struct UnregisterBroker {
 
 /// `FenceBrokerRecord` and `UnfenceBrokerRecord`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct FencedChange {
     pub broker_id: BrokerId,
     pub broker_epoch: i64,
@@ -59,6 +61,7 @@ pub struct FencedChange {
 
 /// Some fields of a registration change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct BrokerRegistrationChange {
     pub broker_id: BrokerId,
     pub broker_epoch: i64,

@@ -87,6 +87,7 @@ pub struct ConfigRecord {
 
 /// Finalizes a feature; level 0 takes it away.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct FeatureLevel {
     pub name: String,
     pub level: i16,
@@ -94,6 +95,7 @@ pub struct FeatureLevel {
 
 /// Marks producer ids below `next_producer_id` as taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct ProducerIds {
     pub broker_id: BrokerId,
     pub broker_epoch: i64,

@@ -11,6 +11,7 @@ const ELR_SINCE: u32 = 2;
 
 /// A topic comes into being.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct TopicRecord {
     pub name: String,
     pub topic_id: TopicId,
@@ -18,6 +19,7 @@ pub struct TopicRecord {
 
 /// A partition comes into being, or stands in a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct PartitionRecord {
     pub partition: PartitionIndex,
     pub topic_id: TopicId,
@@ -36,6 +38,7 @@ pub struct PartitionRecord {
 
 /// Some fields of a partition change. `None` leaves a field as it is; a leader, also the same one, begins a new epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are named as in Kafka's schema")]
 pub struct PartitionChange {
     pub partition: PartitionIndex,
     pub topic_id: TopicId,
