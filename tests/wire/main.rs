@@ -4,6 +4,7 @@ mod allocations;
 mod bad_input;
 mod broker;
 mod captures;
+mod client;
 mod codecs;
 mod connections;
 mod guard;

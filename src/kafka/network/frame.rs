@@ -198,7 +198,7 @@ fn refusal(length: [u8; LENGTH_BYTES], limit: usize) -> FrameError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::ByteBudget;
+    use crate::env::{ByteBudget, Random, SeededRandom, SystemRandom};
 
     fn reader_with(bytes: &[u8]) -> FrameReader {
         let limits = FrameLimits { frame_bytes: 100 << 20, budget_bytes: 256 << 20 };
@@ -207,17 +207,22 @@ mod tests {
         reader
     }
 
-    /// What a read does, without a socket.
     fn arrive(reader: &mut FrameReader, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            if let Some(size) = reader.room() {
-                let budget = ByteBudget::new(usize::MAX);
-                reader.grow(budget.try_take(size).expect("an endless budget"));
-            }
-            let len = reader.read_bytes_max().min(bytes.len());
-            reader.buffer.extend_from_slice(&bytes[..len]);
-            bytes = &bytes[len..];
+            bytes = &bytes[arrive_some(reader, bytes)..];
         }
+    }
+
+    /// What one read does, without a socket; how many of `bytes` it took.
+    fn arrive_some(reader: &mut FrameReader, bytes: &[u8]) -> usize {
+        if let Some(size) = reader.room() {
+            let budget = ByteBudget::new(usize::MAX);
+            reader.grow(budget.try_take(size).expect("an endless budget"));
+        }
+        let len = reader.read_bytes_max().min(bytes.len());
+        assert!(len > 0 && len <= reader.buffer.capacity() - reader.buffer.len());
+        reader.buffer.extend_from_slice(&bytes[..len]);
+        len
     }
 
     #[test]
@@ -228,6 +233,32 @@ mod tests {
         assert_eq!(reader.next(), Ok(None));
         arrive(&mut reader, &[9]);
         assert_eq!(reader.next(), Ok(Some(Bytes::from_static(&[8, 9]))));
+    }
+
+    #[test]
+    fn frames_cut_into_any_segments_come_out_as_they_were_sent() {
+        let seed = SystemRandom.next_u64();
+        println!("seed {seed}");
+        let dice = SeededRandom::new(seed);
+        let below = |end: usize| (dice.next_u64() % end as u64) as usize;
+        for _ in 0..100 {
+            let sizes = [below(20), below(3 * READ_BYTES), below(200_000), below(100), READ_BYTES];
+            let frames: Vec<Vec<u8>> = sizes.map(|size| vec![dice.next_u64() as u8; size]).into();
+            let framed =
+                |frame: &Vec<u8>| [&(frame.len() as i32).to_be_bytes()[..], frame].concat();
+            let sent: Vec<u8> = frames.iter().flat_map(framed).collect();
+            let mut reader = reader_with(&[]);
+            let (mut received, mut at) = (Vec::new(), 0);
+            while at < sent.len() {
+                let len = (1 + below(40_000)).min(sent.len() - at);
+                at += arrive_some(&mut reader, &sent[at..at + len]);
+                // Held on to, so that some memory is in use while the next frames arrive.
+                while let Some(frame) = reader.next().expect("well formed") {
+                    received.push(frame);
+                }
+            }
+            assert!(received == frames);
+        }
     }
 
     #[test]

@@ -324,7 +324,7 @@ impl File for Cold {
     fn read_resident_at(&self, buffer: &mut [u8], position: u64) -> io::Result<Option<usize>> {
         let mut looks = self.looks.lock();
         *looks += 1;
-        if *looks % self.missing_each == 0 {
+        if looks.is_multiple_of(self.missing_each) {
             return Ok(None);
         }
         // A part of it is resident.
