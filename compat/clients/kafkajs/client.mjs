@@ -22,11 +22,12 @@ CompressionCodecs[CompressionTypes.ZSTD] = writeOnly((buffer) => zstdCompress(bu
 const [verb, bootstrap, prefix] = process.argv.slice(2)
 const kafka = new Kafka({ brokers: [bootstrap], clientId: 'compat', logLevel: logLevel.ERROR })
 
+// Headers of kafkajs have no null: the common record's null is empty here.
 function records() {
   const big = Buffer.alloc(1_000_000)
   for (let i = 0; i < big.length; i++) big[i] = 97 + (i % 26)
   return [
-    { key: 'key-0', value: 'value-0', headers: { h: ['a', 'b'], empty: '', none: null } },
+    { key: 'key-0', value: 'value-0', headers: { h: ['a', 'b'], empty: '', none: '' } },
     { key: null, value: 'no key' },
     { key: 'no value', value: null },
     { key: null, value: null },
