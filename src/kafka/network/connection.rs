@@ -37,6 +37,9 @@ use crate::kafka::handler::{Disconnect, Peer};
 /// No request is started while so many bytes wait for the peer to take them.
 const UNSENT_BYTES_MAX: usize = 1024 * 1024;
 
+/// Bytes read before other tasks of the thread get their turn.
+const TURN_BYTES: usize = 128 * 1024;
+
 /// A connection that waits longer than this for room in the byte budget is closed: others may hold the rest of the budget
 /// for frames that wait the same way.
 const MEMORY_WAIT: Duration = Duration::from_secs(30);
@@ -137,6 +140,7 @@ impl Connection {
         if self.control.wish(cx) != Wish::Serve {
             return self.poll_stop(cx);
         }
+        let mut read = 0;
         loop {
             let all_started = self.ending.is_some() || self.poll_requests(cx);
             let flushed = self.poll_flush(cx)?;
@@ -151,8 +155,13 @@ impl Connection {
             }
             match self.poll_fill(cx)? {
                 Poll::Ready(0) => return Poll::Ready(Err(End::Peer)),
-                Poll::Ready(_) => self.idle.touch(),
+                Poll::Ready(bytes) => read += bytes,
                 Poll::Pending => return self.poll_idle(cx),
+            }
+            self.idle.touch();
+            if read >= TURN_BYTES {
+                cx.waker().wake_by_ref();
+                return self.poll_idle(cx);
             }
         }
     }

@@ -3,10 +3,11 @@
 //! Activity only sets a flag. The timer is set when it runs out and when a connection that had given its buffers back wakes
 //! up, never per request; a connection is closed when it has been idle for the configured time or up to half as long again.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use tokio::task::unconstrained;
 use tokio::time::{Sleep, sleep};
 
 /// A connection without traffic for this long gives its buffers back.
@@ -69,7 +70,8 @@ impl Idle {
             return Poll::Pending;
         }
         self.armed = true;
-        if self.timer.as_mut().poll(cx).is_pending() {
+        // Whatever the task's share of this turn is: a poll that is refused would not arm the timer.
+        if pin!(unconstrained(self.timer.as_mut())).poll(cx).is_pending() {
             return Poll::Pending;
         }
         if std::mem::take(&mut self.active) || busy {
