@@ -239,9 +239,15 @@ impl MetadataStore {
     }
 
     /// Writes the files beside the log that only Kafka asks for (`quorum-state`, `partition.metadata`, epochs, bootstrap
-    /// checkpoint). Best called once the broker answers: nothing but a later Kafka needs them. Blocks.
+    /// checkpoint), and a snapshot if the log has grown that far. Best called once the broker answers: nothing but a later
+    /// Kafka needs them. Blocks.
     pub fn settle(&self) -> Result<(), MetadataError> {
-        self.settle_with(&self.writer.lock())
+        let mut writer = self.writer.lock();
+        if writer.end.is_none() {
+            // Starts and stops make the log grow too.
+            self.snapshot_if_due(&mut writer, &self.image());
+        }
+        self.settle_with(&writer)
     }
 
     /// Writes what a clean stop writes and closes the log. Changes after it fail. Blocks.
