@@ -1,0 +1,215 @@
+//! Produce (0): every version, every refusal.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use highwater::kafka::codec;
+use highwater::types::Uuid;
+use kafka_protocol::messages::ProduceResponse;
+use kafka_protocol::messages::produce_response::PartitionProduceResponse;
+
+use crate::calls::{PRODUCE, Session, produce_request};
+use crate::records::batch;
+
+const NONE: i16 = 0;
+const CORRUPT_MESSAGE: i16 = 2;
+const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
+const MESSAGE_TOO_LARGE: i16 = 10;
+const INVALID_REQUIRED_ACKS: i16 = 21;
+const INVALID_TIMESTAMP: i16 = 32;
+const OUT_OF_ORDER_SEQUENCE_NUMBER: i16 = 45;
+const INVALID_PRODUCER_EPOCH: i16 = 47;
+const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: i16 = 53;
+const UNSUPPORTED_COMPRESSION_TYPE: i16 = 76;
+const INVALID_RECORD: i16 = 87;
+const UNKNOWN_TOPIC_ID: i16 = 100;
+
+fn only(mut answer: ProduceResponse) -> PartitionProduceResponse {
+    assert_eq!(answer.responses.len(), 1);
+    let mut topic = answer.responses.remove(0);
+    assert_eq!(topic.partition_responses.len(), 1, "one answer for one partition");
+    topic.partition_responses.remove(0)
+}
+
+/// `batch` with header fields changed and the checksum made right again.
+fn changed(batch: &Bytes, at: usize, field: &[u8]) -> Bytes {
+    const CRC_AT: usize = 17;
+    const ATTRIBUTES_AT: usize = 21;
+    let mut bytes = BytesMut::from(&batch[..]);
+    bytes[at..at + field.len()].copy_from_slice(field);
+    let crc = crc32c::crc32c(&bytes[ATTRIBUTES_AT..]);
+    bytes[CRC_AT..ATTRIBUTES_AT].copy_from_slice(&crc.to_be_bytes());
+    bytes.freeze()
+}
+
+const ATTRIBUTES: usize = 21;
+const MAX_TIMESTAMP: usize = 35;
+const PRODUCER: usize = 43;
+
+/// The fields of an idempotent producer: id, epoch, base sequence.
+fn sent_by(batch: &Bytes, id: i64, epoch: i16, sequence: i32) -> Bytes {
+    let mut fields = BytesMut::new();
+    fields.put_i64(id);
+    fields.put_i16(epoch);
+    fields.put_i32(sequence);
+    changed(batch, PRODUCER, &fields)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_version_appends_and_tells_the_offset() {
+    let mut session = Session::start().await;
+    let id = session.create("t", 2, &[]).await;
+    for (number, version) in (3..=13).enumerate() {
+        let mut request = produce_request("t", 1, Some(batch(&[b"a", b"b"])));
+        if version >= 13 {
+            let topic = &mut request.topic_data[0];
+            (topic.name, topic.topic_id) =
+                (Default::default(), codec::id_to_wire(Uuid::from_bytes(id)));
+        }
+        let answer: ProduceResponse = session.call(PRODUCE, version, &request).await;
+        if version >= 13 {
+            assert_eq!(answer.responses[0].topic_id.into_bytes(), id);
+        } else {
+            assert_eq!(answer.responses[0].name.as_str(), "t");
+        }
+        let answer = only(answer);
+        assert_eq!((answer.index, answer.error_code), (1, NONE), "v{version}");
+        assert_eq!(answer.base_offset, number as i64 * 2, "v{version}");
+        assert_eq!(answer.log_append_time_ms, -1, "CreateTime");
+        assert_eq!(answer.log_start_offset, if version >= 5 { 0 } else { -1 });
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_has_its_own_code_and_no_offset() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let good = batch(&[b"a"]);
+    let mut torn = BytesMut::from(&good[..]);
+    let last = torn.len() - 1;
+    torn[last] ^= 1;
+    let two = Bytes::from([&good[..], &good[..]].concat());
+    let large = batch(&[&vec![b'x'; 1_100_000]]);
+    let control = changed(&good, ATTRIBUTES, &[0, 0x20]);
+    let cases = [
+        ("nothing", 0, Some(good.clone()), UNKNOWN_TOPIC_OR_PARTITION),
+        ("t", 1, Some(good.clone()), UNKNOWN_TOPIC_OR_PARTITION),
+        ("t", -1, Some(good.clone()), UNKNOWN_TOPIC_OR_PARTITION),
+        ("t", 0, None, INVALID_RECORD),
+        ("t", 0, Some(Bytes::new()), INVALID_RECORD),
+        ("t", 0, Some(torn.freeze()), CORRUPT_MESSAGE),
+        ("t", 0, Some(two), INVALID_RECORD),
+        ("t", 0, Some(large), MESSAGE_TOO_LARGE),
+        ("t", 0, Some(control), INVALID_RECORD),
+    ];
+    for (number, (topic, partition, records, error)) in cases.into_iter().enumerate() {
+        let request = produce_request(topic, partition, records);
+        let answer = only(session.call(PRODUCE, 12, &request).await);
+        assert_eq!(answer.error_code, error, "case {number}");
+        let offsets = (answer.base_offset, answer.log_append_time_ms, answer.log_start_offset);
+        assert_eq!(offsets, (-1, -1, -1), "case {number}");
+    }
+    assert_eq!(session.produce("t", 0, good).await.base_offset, 0, "nothing of it was appended");
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acks_that_do_not_exist_are_refused_for_every_partition() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    for acks in [2, -2, i16::MAX] {
+        let request = produce_request("t", 0, Some(batch(&[b"a"]))).with_acks(acks);
+        let answer = only(session.call(PRODUCE, 9, &request).await);
+        assert_eq!(answer.error_code, INVALID_REQUIRED_ACKS);
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_topic_id_is_told_from_an_unknown_partition() {
+    let mut session = Session::start().await;
+    let id = session.create("t", 1, &[]).await;
+    for (id, partition, error) in
+        [([9; 16], 0, UNKNOWN_TOPIC_ID), (id, 7, UNKNOWN_TOPIC_OR_PARTITION)]
+    {
+        let mut request = produce_request("", partition, Some(batch(&[b"a"])));
+        request.topic_data[0].topic_id = codec::id_to_wire(Uuid::from_bytes(id));
+        let answer = only(session.call(PRODUCE, 13, &request).await);
+        assert_eq!(answer.error_code, error);
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idempotent_producer_gets_the_first_offset_again_and_no_gaps() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let plain = batch(&[b"a", b"b"]);
+    let cases = [
+        (0, 0, NONE, 0),
+        (0, 2, NONE, 2),
+        (0, 0, NONE, 0),
+        (0, 6, OUT_OF_ORDER_SEQUENCE_NUMBER, -1),
+        (1, 1, OUT_OF_ORDER_SEQUENCE_NUMBER, -1),
+        (1, 0, NONE, 4),
+        (0, 4, INVALID_PRODUCER_EPOCH, -1),
+    ];
+    for (epoch, sequence, error, offset) in cases {
+        let answer = session.produce("t", 0, sent_by(&plain, 17, epoch, sequence)).await;
+        assert_eq!((answer.error_code, answer.base_offset), (error, offset), "{epoch} {sequence}");
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn zstd_needs_version_7() {
+    const ZSTD: u8 = 4;
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let plain = batch(&[b"a"]);
+    let records = zstd::encode_all(&plain[61..], 3).unwrap();
+    let mut bytes = BytesMut::from(&plain[..61]);
+    bytes.put_slice(&records);
+    let length = bytes.len() as i32 - 12;
+    bytes[8..12].copy_from_slice(&length.to_be_bytes());
+    let compressed = changed(&bytes.freeze(), ATTRIBUTES, &[0, ZSTD]);
+    for (version, error) in [(6, UNSUPPORTED_COMPRESSION_TYPE), (7, NONE)] {
+        let request = produce_request("t", 0, Some(compressed.clone()));
+        assert_eq!(only(session.call(PRODUCE, version, &request).await).error_code, error);
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compacted_topic_names_the_records_without_key() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[("cleanup.policy", "compact")]).await;
+    let answer = session.produce("t", 0, batch(&[b"a", b"b"])).await;
+    assert_eq!(answer.error_code, INVALID_RECORD);
+    let named: Vec<i32> = answer.record_errors.iter().map(|record| record.batch_index).collect();
+    assert_eq!(named, [0, 1]);
+    assert!(answer.error_message.is_some());
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_append_time_is_the_brokers_clock() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[("message.timestamp.type", "LogAppendTime")]).await;
+    let old = changed(&batch(&[b"a"]), MAX_TIMESTAMP, &[0; 8]);
+    let answer = session.produce("t", 0, old).await;
+    assert_eq!(answer.error_code, NONE);
+    assert!(answer.log_append_time_ms > 1_700_000_000_000);
+    let claimed = changed(&batch(&[b"a"]), ATTRIBUTES, &[0, 0x08]);
+    assert_eq!(session.produce("t", 0, claimed).await.error_code, INVALID_TIMESTAMP);
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transactional_batch_without_a_transactional_id_is_not_authorized() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let transactional = changed(&sent_by(&batch(&[b"a"]), 5, 0, 0), ATTRIBUTES, &[0, 0x10]);
+    let answer = session.produce("t", 0, transactional).await;
+    assert_eq!(answer.error_code, TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    session.broker.stop().await;
+}
