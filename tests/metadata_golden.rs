@@ -1,6 +1,10 @@
 //! Metadata logs written by Apache Kafka 3.9, 4.3 and 4.4: read, compared with Kafka's own answers, written again.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic, and plays the machine")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and plays the machine"
+)]
 
 mod support;
 
@@ -19,22 +23,18 @@ use highwater::metadata::{
 use highwater::storage::LogDirectory;
 use highwater::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicName};
 use serde_json::Value;
-use support::golden::Golden;
+use support::metadata_logs::MetadataLog;
 
 const NODE: BrokerId = BrokerId::new(1);
 const FIXTURES: [&str; 4] = ["clean-4.4", "clean-4.3", "clean-3.9", "killed-4.4"];
 const CLEAN: [&str; 3] = ["clean-4.4", "clean-4.3", "clean-3.9"];
 
-fn unpack(fixture: &str) -> Golden {
-    Golden::unpack(fixture, "data.tar.gz")
-}
-
-fn load(golden: &Golden) -> Loaded {
-    let directory = golden.directory("__cluster_metadata-0");
+fn load(golden: &MetadataLog) -> Loaded {
+    let directory = golden.directory();
     journal::load(&Disk, &directory, "Z29sZGVuLWNsdXN0ZXItMQ").unwrap()
 }
 
-fn open(golden: &Golden, snapshot_after_bytes: u64) -> MetadataStore {
+fn open(golden: &MetadataLog, snapshot_after_bytes: u64) -> MetadataStore {
     let env = Env::system();
     let directory = LogDirectory::open(&env, golden.root(), NODE, None).unwrap();
     let mut args = OpenMetadata::new(env, &directory, NODE);
@@ -43,7 +43,7 @@ fn open(golden: &Golden, snapshot_after_bytes: u64) -> MetadataStore {
 }
 
 /// Kafka's answers: those of the running broker before a clean stop, or after the start that followed a kill.
-fn answers(golden: &Golden) -> &Value {
+fn answers(golden: &MetadataLog) -> &Value {
     let after_kill = &golden.expected["afterKafkaStart"]["answers"];
     if after_kill.is_null() { &golden.expected } else { after_kill }
 }
@@ -56,7 +56,7 @@ fn text_map(json: &Value) -> BTreeMap<String, String> {
 #[test]
 fn every_record_is_written_again_as_kafka_wrote_it() {
     for fixture in FIXTURES {
-        let golden = unpack(fixture);
+        let golden = MetadataLog::copy(fixture);
         let mut records = 0;
         for path in record_files(&golden) {
             records += rewrite_records(&std::fs::read(&path).unwrap());
@@ -66,8 +66,8 @@ fn every_record_is_written_again_as_kafka_wrote_it() {
 }
 
 /// Segments and snapshots of the metadata log, and the formatter's checkpoint.
-fn record_files(golden: &Golden) -> Vec<PathBuf> {
-    let listed = std::fs::read_dir(golden.directory("__cluster_metadata-0")).unwrap();
+fn record_files(golden: &MetadataLog) -> Vec<PathBuf> {
+    let listed = std::fs::read_dir(golden.directory()).unwrap();
     let mut paths: Vec<PathBuf> = listed.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| {
         path.extension().is_some_and(|e| e == "log")
@@ -104,7 +104,7 @@ fn rewrite_records(bytes: &[u8]) -> usize {
 #[test]
 fn topics_ids_partitions_and_configs_are_those_that_kafka_answers() {
     for fixture in FIXTURES {
-        let golden = unpack(fixture);
+        let golden = MetadataLog::copy(fixture);
         let image = load(&golden).image;
         let expected = answers(&golden)["topics"].as_object().unwrap();
         let names: Vec<&str> = expected.keys().map(String::as_str).collect();
@@ -127,7 +127,7 @@ fn topics_ids_partitions_and_configs_are_those_that_kafka_answers() {
 #[test]
 fn features_voters_and_what_else_is_kept_are_those_that_kafka_answers() {
     for fixture in CLEAN {
-        let golden = unpack(fixture);
+        let golden = MetadataLog::copy(fixture);
         let image = load(&golden).image;
         let cluster = &golden.expected["cluster"];
         for (name, level) in cluster["finalizedFeatures"].as_object().unwrap() {
@@ -149,7 +149,7 @@ fn features_voters_and_what_else_is_kept_are_those_that_kafka_answers() {
 
 #[test]
 fn configs_of_other_resources_are_those_that_kafka_answers() {
-    let golden = unpack("clean-4.4");
+    let golden = MetadataLog::copy("clean-4.4");
     let image = load(&golden).image;
     let other = &golden.expected["otherConfigs"];
     let metrics = image.overrides(&ConfigResource::ClientMetrics("golden-metrics".to_owned()));
@@ -166,7 +166,7 @@ fn configs_of_other_resources_are_those_that_kafka_answers() {
 #[test]
 fn a_clean_stop_left_every_partition_without_a_leader_in_its_sixth_epoch() {
     for (fixture, isr, elr) in [("clean-4.4", 0, 1), ("clean-4.3", 0, 1), ("clean-3.9", 1, 0)] {
-        let image = load(&unpack(fixture)).image;
+        let image = load(&MetadataLog::copy(fixture)).image;
         let plain = image.topic("plain").unwrap().partition(PartitionIndex::new(0)).unwrap();
         assert_eq!(plain.leader, BrokerId::new(-1), "{fixture}");
         assert_eq!(plain.leader_epoch, LeaderEpoch::new(5), "{fixture}");
@@ -182,7 +182,7 @@ fn a_clean_stop_left_every_partition_without_a_leader_in_its_sixth_epoch() {
 #[test]
 fn opening_makes_this_node_leader_in_an_epoch_above_all_data() {
     for fixture in FIXTURES {
-        let golden = unpack(fixture);
+        let golden = MetadataLog::copy(fixture);
         let before = load(&golden);
         let last_epochs = golden.expected["leaderEpochs"].clone();
         let store = open(&golden, u64::MAX);
@@ -209,7 +209,7 @@ fn opening_makes_this_node_leader_in_an_epoch_above_all_data() {
 #[test]
 fn a_clean_stop_of_ours_leaves_what_kafkas_leaves() {
     for fixture in CLEAN {
-        let golden = unpack(fixture);
+        let golden = MetadataLog::copy(fixture);
         let before = load(&golden).image;
         open(&golden, u64::MAX).close().unwrap();
         let after = load(&golden).image;
@@ -233,12 +233,12 @@ fn a_clean_stop_of_ours_leaves_what_kafkas_leaves() {
 #[test]
 fn a_snapshot_of_ours_loses_nothing() {
     for fixture in FIXTURES {
-        let golden = unpack(fixture);
+        let golden = MetadataLog::copy(fixture);
         let store = open(&golden, 1);
         store.change_configs(vec![a_change()]).unwrap();
         let expected = store.image();
         drop(store);
-        let segments = std::fs::read_dir(golden.directory("__cluster_metadata-0")).unwrap();
+        let segments = std::fs::read_dir(golden.directory()).unwrap();
         let names: Vec<String> =
             segments.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         assert_eq!(names.iter().filter(|name| name.ends_with(".log")).count(), 1, "{names:?}");
@@ -276,7 +276,7 @@ fn sorted(image: &Image) -> Vec<&Topic> {
 
 #[test]
 fn producer_ids_and_topics_go_on_where_kafka_stopped() {
-    let golden = unpack("clean-4.4");
+    let golden = MetadataLog::copy("clean-4.4");
     let next = load(&golden).image.next_producer_id;
     assert!(next > ProducerId::new(0));
     let store = open(&golden, u64::MAX);

@@ -18,7 +18,7 @@ use highwater::metadata::records::{FeatureLevel, MetadataRecord, TopicRecord, Ve
 use highwater::metadata::{MetadataStore, OpenMetadata, Voter};
 use highwater::storage::LogDirectory;
 use highwater::types::{BrokerId, DirectoryId, LeaderEpoch, Offset, Timestamp, Uuid};
-use support::golden::Golden;
+use support::metadata_logs::MetadataLog;
 use tempfile::TempDir;
 
 const NODE: BrokerId = BrokerId::new(1);
@@ -169,7 +169,7 @@ fn an_ended_metadata_transaction_counts_and_an_aborted_one_does_not() {
 /// What Kafka 4.3's formatter leaves: identity, `bootstrap.checkpoint`, and a checkpoint at 0 with the voters.
 #[test]
 fn a_directory_that_kafka_formatted_and_never_started_keeps_its_levels_and_voters() {
-    let golden = Golden::unpack("clean-4.3", "data.tar.gz");
+    let golden = MetadataLog::copy("clean-4.3");
     let checkpoint = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint";
     let root = TempDir::new().unwrap();
     fs::create_dir(root.path().join("__cluster_metadata-0")).unwrap();
@@ -194,7 +194,7 @@ fn load(root: &Path) -> highwater::metadata::Image {
 
 /// Bytes of the log that Kafka left when it was killed, and where its batches begin.
 fn kafkas_log() -> (TempDir, Vec<u8>, Vec<usize>) {
-    let golden = Golden::unpack("killed-4.4", "data.tar.gz");
+    let golden = MetadataLog::copy("killed-4.4");
     let root = TempDir::new().unwrap();
     fs::create_dir(root.path().join("__cluster_metadata-0")).unwrap();
     fs::copy(golden.root().join("meta.properties"), root.path().join("meta.properties")).unwrap();

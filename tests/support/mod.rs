@@ -7,5 +7,6 @@ pub mod consumer;
 pub mod faulty_files;
 pub mod golden;
 pub mod logs;
+pub mod metadata_logs;
 pub mod simulated_disk;
 pub mod strict_check;
