@@ -45,7 +45,7 @@ pub struct RecordReader<'a> {
 
 enum Source<'a> {
     Plain(Cursor<'a>),
-    Packed(Packed<'a>),
+    Packed(Box<Packed<'a>>),
 }
 
 struct Packed<'a> {
@@ -68,14 +68,14 @@ impl<'a> RecordReader<'a> {
     ) -> Result<Self, ReadRecordError> {
         let source = match header.codec()? {
             Codec::None => Source::Plain(Cursor::new(records)),
-            codec => Source::Packed(Packed {
+            codec => Source::Packed(Box::new(Packed {
                 stream: Decompressor::new(codec, records)?,
                 window: WINDOW.take(),
                 at: 0,
                 decompressed: 0,
                 limit: decompressed_bytes_max,
                 at_end: false,
-            }),
+            })),
         };
         Ok(Self { source, left: header.records_count, ended: false })
     }
