@@ -1,5 +1,6 @@
 //! The Kafka protocol over bytes and sockets, held against what Apache Kafka and its clients sent.
 
+mod admin;
 mod allocations;
 mod bad_input;
 mod broker;

@@ -102,7 +102,7 @@ fn internal_topics_are_laid_out_for_one_node_whatever_the_defaults() {
     let settings = BrokerSettings { default_replication_factor: 3, ..BrokerSettings::default() };
     for name in ["__consumer_offsets", "__transaction_state", "__share_group_state"] {
         let spec = internal::spec(&settings, name).unwrap();
-        assert_eq!(spec.replication_factor, 1);
+        assert_eq!((spec.replication_factor, spec.partitions), (1, 50));
         let told = plan(&image(&[]), vec![spec]);
         assert!(told[0].1.is_none(), "{name}: {:?}", told[0].1);
     }

@@ -171,7 +171,7 @@ public class Capture {
         step("metadata by id v13", 13, new MetadataRequestData().setTopics(List.of(identified(id("gamma")), identified(new Uuid(5, 5)))).setIncludeTopicAuthorizedOperations(true));
         step("metadata by id and name", 12, new MetadataRequestData().setAllowAutoTopicCreation(false).setTopics(List.of(named("alpha"), identified(id("beta")))));
         step("metadata by id before it was allowed", 11, new MetadataRequestData().setTopics(List.of(new MetadataRequestTopic().setName("alpha").setTopicId(new Uuid(5, 5)))));
-        step("metadata, empty name", 12, new MetadataRequestData().setAllowAutoTopicCreation(true).setTopics(List.of(named(""), named("..."))));
+        step("metadata, empty name", 12, new MetadataRequestData().setAllowAutoTopicCreation(true).setTopics(List.of(named(""))));
     }
 
     static MetadataRequestData everything(int version) {
@@ -236,7 +236,8 @@ public class Capture {
             "message.max.bytes", "log.cleaner.threads", "log.segment.bytes", "log.roll.ms", "log.flush.interval.ms", "compression.type")));
         step("configs of all brokers", 4, describe(true, true, resource(4, "")));
         step("configs of other brokers", 4, describe(false, false, resource(4, "1"), resource(4, "one"), resource(4, "-1")));
-        step("configs of other things", 4, describe(false, false, resource(16, "metrics"), resource(32, "group", "consumer.session.timeout.ms"), resource(32, "")));
+        step("configs of groups and client metrics", 4, describe(false, false, resource(16, "metrics"), resource(32, "group", "consumer.session.timeout.ms")));
+        step("configs of what has no name", 4, describe(false, false, resource(16, ""), resource(32, "")));
         step("configs of unknown things", 4, describe(false, false, resource(0, "x"), resource(1, "x"), resource(3, "x"), resource(64, "x"), resource(2, "gamma", "flush.ms")));
         step("configs of loggers", 4, describe(false, false, resource(8, "0", "kafka.no.such.Logger"), resource(8, "1"), resource(8, "")));
         step("configs of one topic twice", 4, describe(false, false, resource(2, "alpha", "flush.ms"), resource(2, "alpha", "flush.messages")));
@@ -255,6 +256,7 @@ public class Capture {
     static void incrementalAlterConfigs() throws Exception {
         step("set and delete", 1, change(false, incremental(2, "alpha", op(0, "retention.ms", "5000"), op(0, "flush.ms", "9")), incremental(2, "delta", op(1, "retention.ms", null))));
         look("alpha", "delta");
+        step("synonyms of keys that are null on the broker", 4, describe(true, false, resource(2, "alpha", "flush.ms", "retention.ms", "segment.ms", "segment.jitter.ms")));
         step("append and subtract", 1, change(false, incremental(2, "alpha", op(2, "cleanup.policy", "compact")), incremental(2, "delta", op(3, "cleanup.policy", "delete")),
             incremental(2, "beta", op(2, "retention.ms", "5"))));
         look("alpha", "delta", "beta");
@@ -291,13 +293,14 @@ public class Capture {
         step("set what cannot change everywhere", 1, change(false, incremental(4, "", op(0, "num.partitions", "7"))));
         step("set an unknown key of the broker", 1, change(false, incremental(4, "0", op(0, "no.such.key", "7"))));
         step("set a wrong value of the broker", 1, change(false, incremental(4, "0", op(0, "message.max.bytes", "x"))));
+        step("set several keys that cannot change", 1, change(false, incremental(4, "0", op(0, "num.partitions", "7"), op(0, "log.retention.ms", "1"), op(0, "node.id", "7"))));
         step("set per broker what is per broker only", 1, change(false, incremental(4, "", op(0, "listeners", "PLAINTEXT://127.0.0.1:1"))));
         step("set a password of the broker", 1, change(false, incremental(4, "0", op(0, "listener.name.plaintext.ssl.keystore.password", "secret"))));
         step("unset the broker", 1, change(false, incremental(4, "0", op(1, "log.retention.ms", null), op(1, "listener.name.plaintext.ssl.keystore.password", null)), incremental(4, "", op(1, "log.retention.ms", null), op(1, "message.max.bytes", null))));
-        step("things without a name", 1, change(false, incremental(16, "", op(0, "interval.ms", "500")), incremental(32, "", op(0, "consumer.session.timeout.ms", "46000"))));
+        step("set what has no name", 1, change(false, incremental(16, "", op(0, "interval.ms", "500")), incremental(32, "", op(0, "consumer.session.timeout.ms", "46000"))));
         step("loggers", 1, change(false, incremental(8, "0", op(0, "kafka.server", "NOTALEVEL"))));
-        step("other things", 1, change(false, incremental(16, "metrics", op(0, "interval.ms", "500")), incremental(32, "group", op(0, "consumer.session.timeout.ms", "46000")), incremental(32, "group2", op(0, "no.such", "1")), incremental(16, "metrics2", op(0, "no.such", "1"))));
-        step("other things after", 4, describe(false, false, resource(16, "metrics"), resource(32, "group", "consumer.session.timeout.ms")));
+        step("set groups and client metrics", 1, change(false, incremental(16, "metrics", op(0, "interval.ms", "500")), incremental(32, "group", op(0, "consumer.session.timeout.ms", "46000")), incremental(32, "group2", op(0, "no.such", "1")), incremental(16, "metrics2", op(0, "no.such", "1"))));
+        step("groups and client metrics after", 4, describe(false, false, resource(16, "metrics"), resource(32, "group", "consumer.session.timeout.ms")));
         step("unknown things", 1, change(false, incremental(0, "x", op(0, "a", "1"))));
         step("unknown things 3", 1, change(false, incremental(3, "x", op(0, "a", "1"))));
         step("set v0", 0, change(false, incremental(2, "gamma", op(0, "flush.ms", "3")), incremental(2, "nothing", op(0, "flush.ms", "3"))));
