@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use super::CommandError;
 use super::arguments::{BrokerArguments, SourcesError};
 use crate::config::{
-    self, BrokerSettings, DescribedConfig, Overrides, Scope, Setting, Source, Update, accepted,
-    describe_broker, status_text, table,
+    self, BrokerSettings, DescribedConfig, Overrides, Scope, Setting, Source, StaticValue, Update,
+    accepted, describe_broker, status_text, table,
 };
 use crate::env::Disk;
 
@@ -83,7 +83,7 @@ fn list(arguments: &ListArguments, out: &mut dyn Write) -> Result<(), CommandErr
     let rows: Vec<[String; 3]> = all
         .iter()
         .filter(|entry| entry.name.contains(pattern))
-        .filter(|entry| !arguments.set_only || entry.source != Source::Default)
+        .filter(|entry| !arguments.set_only || given(&settings, entry).is_some())
         .map(|entry| [entry.name.to_owned(), value(entry), origin(&settings, entry)])
         .collect();
     Ok(columns(out, &rows)?)
@@ -98,11 +98,15 @@ fn value(entry: &DescribedConfig) -> String {
     }
 }
 
-/// Who gave the value in force; for a topic setting, who gave the broker setting behind it.
+/// What was given for a setting; for a topic setting, what was given for the broker setting behind it.
+fn given<'a>(settings: &'a BrokerSettings, entry: &DescribedConfig) -> Option<&'a StaticValue> {
+    let behind = table::topic(entry.name).map(Setting::synonyms).unwrap_or_default();
+    let names = std::iter::once(&entry.name).chain(behind);
+    names.copied().find_map(|name| settings.statics.get(name))
+}
+
 fn origin(settings: &BrokerSettings, entry: &DescribedConfig) -> String {
-    let giver = entry.synonyms.first().filter(|first| first.source == Source::StaticBroker);
-    let given = giver.and_then(|first| settings.statics.get(first.name));
-    given.map_or_else(|| "default".to_owned(), |given| given.origin.to_string())
+    given(settings, entry).map_or_else(|| "default".to_owned(), |given| given.origin.to_string())
 }
 
 /// Columns two spaces apart; a long value pushes only its own line.

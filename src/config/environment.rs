@@ -1,7 +1,8 @@
 //! Settings in environment variables, by the rule of Kafka's container image (`KafkaDockerWrapper`).
 
-/// Variables that configure a JVM or the image's scripts and not the broker; ignored quietly.
+/// Variables that configure a JVM, the image's scripts or this project's tests and not the broker; ignored quietly.
 const NOT_SETTINGS: &[&str] = &[
+    "HIGHWATER_WRITE_DOCS",
     "KAFKA_CLUSTER_ID",
     "KAFKA_GC_LOG_OPTS",
     "KAFKA_HEAP_OPTS",

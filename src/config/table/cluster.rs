@@ -14,9 +14,9 @@ pub(super) const ROWS: &[Setting] = settings! {
     "broker.heartbeat.interval.ms": Int = "2000", ANY, Medium, read_only, not_here
         => "The length of time in milliseconds between broker heartbeats.";
     "broker.id": Int = "-1", ANY, High, read_only, acts
-        => "The broker id for this server.";
+        => "The old name of node.id.";
     "broker.rack": String = null, ANY, Medium, read_only, acts
-        => "Rack of the broker. This will be used in rack aware replication assignment for fault tolerance.";
+        => "Rack of this broker, told to clients and shown in metadata.";
     "broker.session.timeout.ms": Int = "9000", ANY, Medium, read_only, not_here
         => "The length of time in milliseconds that a broker lease lasts if no heartbeats are made.";
     "client.quota.callback.class": Class = null, ANY, Low, read_only, later
@@ -68,10 +68,10 @@ pub(super) const ROWS: &[Setting] = settings! {
     "leader.imbalance.check.interval.seconds": Long = "300", at_least(1), High, read_only, not_here
         => "The frequency with which the partition rebalance check is triggered by the controller.";
     "metadata.log.dir": String = null, ANY, High, read_only, acts
-        => "This configuration determines where we put the metadata log.";
+        => "Which of log.dirs holds the metadata log; the first unless set. A directory outside log.dirs is \
+            refused.";
     "metadata.log.max.record.bytes.between.snapshots": Long = "20971520", at_least(1), High, read_only, acts
-        => "This is the maximum number of bytes in the log between the latest snapshot and the high- \
-            watermark needed before generating a new snapshot.";
+        => "Bytes of metadata records after which a snapshot is written.";
     "metadata.log.max.snapshot.interval.ms": Long = "3600000", at_least(0), High, read_only, later
         => "This is the maximum number of milliseconds to wait to generate a snapshot if there are committed \
             records in the log that are not included in the latest snapshot.";
@@ -88,11 +88,13 @@ pub(super) const ROWS: &[Setting] = settings! {
     "metadata.max.retention.ms": Long = "604800000", ANY, High, read_only, later
         => "The number of milliseconds to keep a metadata log file or snapshot before deleting it.";
     "node.id": Int = null, at_least(0), High, read_only, acts
-        => "The node ID associated with the roles this process is playing when process.roles is non-empty.";
+        => "Number of this node; also written to a new log directory, which then belongs to it. 1 unless set, \
+            or what the log directory says.";
     "num.replica.fetchers": Int = "1", at_least(1), High, cluster_wide, not_here
         => "Number of fetcher threads used to replicate records from each source broker.";
     "process.roles": List = null, list_of(&["broker", "controller"]), High, read_only, acts
-        => "The roles that this process plays: 'broker', 'controller', or 'broker,controller' if it is both.";
+        => "What this process does: 'broker', 'controller' or both. Here the broker keeps the metadata itself, \
+            so 'controller' alone is refused.";
     "quota.window.num": Int = "11", at_least(1), Low, read_only, later
         => "The number of samples to retain in memory for client quotas.";
     "quota.window.size.seconds": Int = "1", at_least(1), Low, read_only, later
@@ -108,7 +110,7 @@ pub(super) const ROWS: &[Setting] = settings! {
     "replica.fetch.wait.max.ms": Int = "500", ANY, High, read_only, not_here
         => "The maximum wait time for each fetcher request issued by follower replicas.";
     "replica.high.watermark.checkpoint.interval.ms": Long = "5000", ANY, High, read_only, not_here
-        => "The frequency with which the high watermark is saved out to disk.";
+        => "All checkpoints are written together here, see log.flush.offset.checkpoint.interval.ms.";
     "replica.lag.time.max.ms": Long = "30000", ANY, High, read_only, not_here
         => "If a follower hasn't sent any fetch requests or hasn't consumed up to the leader's log end \
             offset for at least this time, the leader will remove the follower from ISR.";

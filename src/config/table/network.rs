@@ -6,44 +6,44 @@ use super::super::valid::*;
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
     "advertised.listeners": List = null, NON_EMPTY_LIST, High, read_only, acts
-        => "Specifies the listener addresses that the Kafka brokers will advertise to clients and other \
-            brokers.";
+        => "Addresses that clients are told to connect to, by name of the listener; those of listeners unless \
+            set, with the name of this host where they listen on every address.";
     "connection.failed.authentication.delay.ms": Int = "100", at_least(0), Low, read_only, later
         => "Connection close delay on failed authentication: this is the time (in milliseconds) by which \
             connection close will be delayed on authentication failure.";
     "connections.max.idle.ms": Long = "600000", ANY, Medium, read_only, acts
-        => "Idle connections timeout: the server socket processor threads close the connections that idle \
-            more than this.";
+        => "A connection on which nothing happens for this time is closed; negative for never.";
     "controller.listener.names": List = null, ANY, High, read_only, acts
-        => "A comma-separated list of the names of the listeners used by the controller.";
+        => "Names of listeners that Kafka uses for its controller. They are known here and not bound.";
     "delete.records.purgatory.purge.interval.requests": Int = "1", ANY, Medium, read_only, not_here
         => "The purge interval (in number of requests) of the delete records request purgatory.";
     "early.start.listeners": List = null, ANY, High, read_only, not_here
         => "A comma-separated list of listener names which may be started before the authorizer has finished \
             initialization.";
     "fetch.max.bytes": Int = "57671680", at_least(1024), Medium, read_only, acts
-        => "The maximum number of bytes we will return for a fetch request.";
+        => "Most bytes of records in one answer to a fetch. The first batch is returned even if it is larger.";
     "fetch.purgatory.purge.interval.requests": Int = "1000", ANY, Medium, read_only, not_here
         => "The purge interval (in number of requests) of the fetch request purgatory.";
     "inter.broker.listener.name": String = null, ANY, Medium, read_only, not_here
         => "Name of listener used for communication between brokers.";
     "listener.security.protocol.map": String = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", ANY, Low, per_broker, acts
-        => "Map between listener names and security protocols.";
+        => "Security protocol of each listener name. Only PLAINTEXT is there yet.";
     "listeners": List = "PLAINTEXT://:9092", NON_EMPTY_LIST, High, per_broker, acts
-        => "Listener List - Comma-separated list of URIs we will listen on and the listener names.";
+        => "Addresses to listen on, as NAME://host:port. An empty host or 0.0.0.0 is every address, [::] every \
+            IPv6 and IPv4 address, port 0 one that the system chooses. Names in controller.listener.names are \
+            left out.";
     "max.connection.creation.rate": Int = "2147483647", at_least(0), Medium, cluster_wide, later
         => "The maximum connection creation rate we allow in the broker at any time.";
     "max.connections": Int = "2147483647", at_least(0), Medium, cluster_wide, acts
-        => "The maximum number of connections we allow in the broker at any time.";
+        => "Most connections at a time. Above it connections wait in the backlog.";
     "max.connections.per.ip": Int = "2147483647", at_least(0), Medium, cluster_wide, acts
-        => "The maximum number of connections we allow from each ip address.";
+        => "Most connections from one IP address. Above it they are closed at once.";
     "max.connections.per.ip.overrides": String = "", ANY, Medium, cluster_wide, acts
-        => "A comma-separated list of per-ip or hostname overrides to the default maximum number of \
-            connections.";
+        => "Other limits than max.connections.per.ip for some addresses, as in '10.0.0.1:200,10.0.0.2:5'.";
     "max.incremental.fetch.session.cache.slots": Int = "1000", at_least(0), Medium, read_only, acts
-        => "The maximum number of total incremental fetch sessions that we will maintain.";
+        => "Most incremental fetch sessions at a time; without one a fetch names all its partitions.";
     "max.request.partition.size.limit": Int = "2000", at_least(1), Medium, read_only, acts
-        => "The maximum number of partitions can be served in one request.";
+        => "Most partitions in one answer to DescribeTopicPartitions.";
     "num.io.threads": Int = "8", at_least(1), High, cluster_wide, not_here
         => "The number of threads that the server uses for processing requests, which may include disk I/O.";
     "num.network.threads": Int = "3", at_least(1), High, cluster_wide, not_here
@@ -63,11 +63,11 @@ pub(super) const ROWS: &[Setting] = settings! {
     "socket.connection.setup.timeout.ms": Long = "10000", ANY, Medium, read_only, not_here
         => "The amount of time the client will wait for the socket connection to be established.";
     "socket.listen.backlog.size": Int = "50", at_least(1), Medium, read_only, acts
-        => "The maximum number of pending connections on the socket.";
+        => "Most connections that wait to be accepted.";
     "socket.receive.buffer.bytes": Int = "102400", ANY, High, read_only, acts
-        => "The SO_RCVBUF buffer of the socket server sockets.";
+        => "Receive buffer of each connection (SO_RCVBUF); -1 leaves it to the system.";
     "socket.request.max.bytes": Int = "104857600", at_least(1), High, read_only, acts
-        => "The maximum number of bytes in a socket request.";
+        => "Largest request in bytes. A connection that announces a larger one is closed.";
     "socket.send.buffer.bytes": Int = "102400", ANY, High, read_only, acts
-        => "The SO_SNDBUF buffer of the socket server sockets.";
+        => "Send buffer of each connection (SO_SNDBUF); -1 leaves it to the system.";
 };

@@ -8,13 +8,14 @@ pub(super) const ROWS: &[Setting] = settings! {
     "background.threads": Int = "10", at_least(1), High, cluster_wide, not_here
         => "The number of threads to use for various background processing tasks.";
     "compression.gzip.level": Int = "-1", between_or(1, 9, -1), Medium, cluster_wide, acts
-        => "The compression level to use if compression.type is set to 'gzip'.";
+        => "Level for compression.type=gzip; -1 is gzip's own default.";
     "compression.lz4.level": Int = "9", between(1, 17), Medium, cluster_wide, acts
-        => "The compression level to use if compression.type is set to 'lz4'.";
+        => "Level for compression.type=lz4.";
     "compression.type": String = "producer", one_of(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), High, cluster_wide, acts
-        => "Specify the final compression type for a given topic.";
+        => "What stored batches are compressed with: 'producer' keeps what the producer chose, 'uncompressed' \
+            and the names of codecs rewrite batches that differ.";
     "compression.zstd.level": Int = "3", between(-131072, 22), Medium, cluster_wide, acts
-        => "The compression level to use if compression.type is set to 'zstd'.";
+        => "Level for compression.type=zstd.";
     "cordoned.log.dirs": List = "", ANY, Medium, per_broker, not_here
         => "A comma-separated list of the directories that are cordoned.";
     "log.cleaner.backoff.ms": Long = "15000", at_least(0), Medium, cluster_wide, later
@@ -34,7 +35,8 @@ pub(super) const ROWS: &[Setting] = settings! {
         => "The log cleaner will be throttled so that the sum of its read and write i/o will be less than \
             this value on average.";
     "log.cleaner.max.compaction.lag.ms": Long = "9223372036854775807", at_least(1), Medium, cluster_wide, later
-        => "The maximum time a message will remain ineligible for compaction in the log.";
+        => "Longest time that a record of a compacted topic stays uncompacted: a new segment is begun by then. \
+            The compaction itself is not built yet.";
     "log.cleaner.min.cleanable.ratio": Double = "0.5", ratio(0.0, 1.0), Medium, cluster_wide, later
         => "The minimum ratio of dirty log to total log for a log to eligible for cleaning.";
     "log.cleaner.min.compaction.lag.ms": Long = "0", at_least(0), Medium, cluster_wide, later
@@ -42,79 +44,75 @@ pub(super) const ROWS: &[Setting] = settings! {
     "log.cleaner.threads": Int = "1", at_least(0), Medium, cluster_wide, later
         => "The number of background threads to use for log cleaning.";
     "log.cleanup.policy": List = "delete", list_of(&["compact", "delete"]), Medium, cluster_wide, acts
-        => "This config designates the retention policy to use on log segments.";
+        => "What happens to old data unless the topic says otherwise: 'delete' removes it by time and size, \
+            'compact' keeps the newest record of each key (records without a key are then refused; the \
+            compaction itself is not built yet), an empty list keeps everything.";
     "log.dir": List = "/tmp/kafka-logs", NON_EMPTY_LIST, High, read_only, acts
-        => "A comma-separated list of the directories where the log data is stored.";
+        => "Directory for the data if log.dirs is not set.";
     "log.dir.failure.timeout.ms": Long = "30000", at_least(1), Low, read_only, later
         => "If the broker is unable to successfully communicate to the controller that some log directory \
             has failed for longer than this time, the broker will fail and shut down.";
     "log.dirs": List = null, NON_EMPTY_LIST, High, read_only, acts
-        => "A comma-separated list of the directories where the log data is stored.";
+        => "Directories for the data, separated by commas; log.dir unless set.";
     "log.flush.interval.messages": Long = "9223372036854775807", at_least(1), High, cluster_wide, acts
-        => "The number of messages accumulated on a log partition before messages are flushed to disk.";
+        => "A partition is synced to disk after this many records. Replies wait for that sync. With \
+            highwater.durability=fsync every acks=all reply waits for a sync anyway.";
     "log.flush.interval.ms": Long = null, ANY, High, cluster_wide, acts
-        => "The maximum time in ms that a message in any topic is kept in memory before flushed to disk.";
+        => "Longest time that a record stays unsynced; log.flush.scheduler.interval.ms unless set.";
     "log.flush.offset.checkpoint.interval.ms": Int = "60000", at_least(0), High, read_only, acts
-        => "The frequency with which we update the persistent record of the last flush which acts as the log \
-            recovery point.";
+        => "After a change, the recovery points, log starts and high watermarks are written to their \
+            checkpoints within this time.";
     "log.flush.scheduler.interval.ms": Long = "9223372036854775807", ANY, High, read_only, acts
-        => "The frequency in ms that the log flusher checks whether any log needs to be flushed to disk.";
-    "log.flush.start.offset.checkpoint.interval.ms": Int = "60000", at_least(0), High, read_only, later
-        => "The frequency with which we update the persistent record of log start offset.";
+        => "Stands in for log.flush.interval.ms where that is not set; there is no periodic check here.";
+    "log.flush.start.offset.checkpoint.interval.ms": Int = "60000", at_least(0), High, read_only, not_here
+        => "All checkpoints are written together here, see log.flush.offset.checkpoint.interval.ms.";
     "log.index.interval.bytes": Int = "4096", at_least(0), Medium, cluster_wide, acts
-        => "The interval with which we add an entry to the offset index.";
+        => "Bytes of log between two entries of the offset index.";
     "log.index.size.max.bytes": Int = "10485760", at_least(4), Medium, cluster_wide, acts
-        => "The maximum size in bytes of the offset index.";
+        => "Largest index of a segment; a new segment is begun when it is full. Nothing is preallocated here.";
     "log.initial.task.delay.ms": Long = "30000", at_least(0), Low, read_only, not_here
         => "The initial task delay in millisecond when initializing tasks in LogManager.";
     "log.message.timestamp.after.max.ms": Long = "3600000", at_least(0), Medium, cluster_wide, acts
-        => "This configuration sets the allowable timestamp difference between the message timestamp and the \
-            broker's timestamp.";
+        => "How far a record may be ahead of the clock of the broker (CreateTime only).";
     "log.message.timestamp.before.max.ms": Long = "9223372036854775807", at_least(0), Medium, cluster_wide, acts
-        => "This configuration sets the allowable timestamp difference between the broker's timestamp and \
-            the message timestamp.";
+        => "How far a record may be behind the clock of the broker (CreateTime only).";
     "log.message.timestamp.type": String = "CreateTime", one_of(&["CreateTime", "LogAppendTime"]), Medium, cluster_wide, acts
-        => "Define whether the timestamp in the message is message create time or log append time.";
+        => "Whose time records carry: the producer's (CreateTime) or the broker's at the append \
+            (LogAppendTime).";
     "log.preallocate": Boolean = "false", ANY, Medium, cluster_wide, not_here
-        => "Should pre allocate file when create new segment? If you are using Kafka on Windows, you \
-            probably need to set it to true.";
+        => "Whether segment files are made at their full size. They never are here.";
     "log.retention.bytes": Long = "-1", ANY, High, cluster_wide, acts
-        => "The maximum size of the log before deleting it.";
+        => "Largest size of a partition: older segments are deleted above it. Negative for no limit.";
     "log.retention.check.interval.ms": Long = "300000", at_least(1), Medium, read_only, acts
-        => "The frequency in milliseconds that the log cleaner checks whether any log is eligible for \
-            deletion.";
+        => "Time between two looks for segments that retention deletes.";
     "log.retention.hours": Int = "168", ANY, High, read_only, acts
-        => "The number of hours to keep a log file before deleting it (in hours), tertiary to \
-            log.retention.ms property.";
+        => "Hours after which segments are deleted, if neither log.retention.ms nor log.retention.minutes is \
+            set.";
     "log.retention.minutes": Int = null, ANY, High, read_only, acts
-        => "The number of minutes to keep a log file before deleting it (in minutes), secondary to \
-            log.retention.ms property.";
+        => "Minutes after which segments are deleted, if log.retention.ms is not set.";
     "log.retention.ms": Long = null, ANY, High, cluster_wide, acts
-        => "The number of milliseconds to keep a log file before deleting it (in milliseconds), If not set, \
-            the value in log.retention.minutes is used.";
+        => "Time after which segments are deleted, counted from their newest record; negative for never. Goes \
+            before minutes and hours.";
     "log.roll.hours": Int = "168", at_least(1), High, read_only, acts
-        => "The maximum time before a new log segment is rolled out (in hours), secondary to log.roll.ms \
-            property.";
+        => "Hours after which a new segment is begun, if log.roll.ms is not set.";
     "log.roll.jitter.hours": Int = "0", at_least(0), High, read_only, acts
-        => "The maximum jitter to subtract from logRollTimeMillis (in hours), secondary to \
-            log.roll.jitter.ms property.";
+        => "Up to this many hours, chosen at random, are taken off the time of a new segment, if \
+            log.roll.jitter.ms is not set.";
     "log.roll.jitter.ms": Long = null, ANY, High, cluster_wide, acts
-        => "The maximum jitter to subtract from logRollTimeMillis (in milliseconds).";
+        => "Up to this much time, chosen at random, is taken off the time of a new segment.";
     "log.roll.ms": Long = null, ANY, High, cluster_wide, acts
-        => "The maximum time before a new log segment is rolled out (in milliseconds).";
+        => "Time after which a new segment is begun even if the last one is not full.";
     "log.segment.bytes": Int = "1073741824", at_least(1048576), High, cluster_wide, acts
-        => "The maximum size of a single log file.";
+        => "Largest segment: a new one is begun before a batch that would make it larger.";
     "log.segment.delete.delay.ms": Long = "60000", at_least(0), High, cluster_wide, acts
-        => "The amount of time to wait before deleting a file from the filesystem.";
-    "max.decompressed.message.bytes": Int = "2147483639", between(1, 2147483639), Medium, cluster_wide, acts
-        => "The maximum decompressed size, in bytes, of a single record the broker will accept; larger \
-            records are rejected with an InvalidRecordException.";
+        => "Deleted segments and topics keep their files, renamed, for this time.";
+    "max.decompressed.message.bytes": Int = "2147483639", between(1, 2147483639), Medium, cluster_wide, later
+        => "Largest record after decompression. Highwater bounds what a batch may decompress to by itself: 128 \
+            times max.message.bytes.";
     "message.max.bytes": Int = "1048588", at_least(0), High, cluster_wide, acts
-        => "The largest record batch size allowed by Kafka (after compression if compression is \
-            enabled).This can be set per topic with the topic level max.message.bytes config.";
+        => "Largest batch of records, as compressed, unless the topic says otherwise.";
     "num.recovery.threads.per.data.dir": Int = "2", at_least(1), High, cluster_wide, acts
-        => "The number of threads per data directory to be used for log recovery at startup and flushing at \
-            shutdown.";
+        => "Threads for each log directory that recover partitions after an unclean stop.";
     "num.replica.alter.log.dirs.threads": Int = null, ANY, High, read_only, not_here
         => "The number of threads that can move replicas between log directories, which may include disk \
             I/O.";

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Setting] = settings! {
     "errors.deadletterqueue.topic.name.prefix": String = "dlq.", ANY, Medium, cluster_wide, later
         => "The required prefix of topic names used by dead-letter queue topics for share groups.";
     "producer.id.expiration.ms": Int = "86400000", at_least(1), Low, cluster_wide, acts
-        => "The time in ms that a topic partition leader will wait before expiring producer IDs.";
+        => "A partition forgets an idempotent producer that has not sent for this time.";
     "share.coordinator.append.linger.ms": Int = "-1", at_least(-1), Medium, read_only, later
         => "The duration in milliseconds that the share coordinator will wait for writes to accumulate \
             before flushing them to disk.";
