@@ -84,6 +84,17 @@ fn a_quorum_of_several_voters_is_refused() {
     }
 }
 
+/// The record that names the voters goes when Kafka cleans the log; the file beside it stays.
+#[test]
+fn a_static_quorum_that_only_quorum_state_names_is_refused_too() {
+    let root = by_hand(|batches, _| data(batches, vec![level(14)]));
+    let path = root.path().join("__cluster_metadata-0/quorum-state");
+    let state = r#"{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,"currentVoters":[{"voterId":1},{"voterId":2}],"data_version":0}"#;
+    fs::write(path, state).unwrap();
+    let text = refusal(root.path());
+    assert!(text.contains("controllers 1, 2"), "{text}");
+}
+
 #[test]
 fn a_static_quorum_of_this_node_is_opened_and_stays_static() {
     let root = by_hand(|batches, _| {

@@ -114,7 +114,7 @@ impl Start {
 /// Takes over the features of a formatted directory, if that is what it is.
 fn read_formatted(args: &OpenMetadata, loaded: &mut Loaded) -> Result<Formatted, MetadataError> {
     let path = args.directory.join(BOOTSTRAP_CHECKPOINT);
-    let Some(bytes) = args.env.files.read(&path).map_err(journal_error)? else {
+    let Some(bytes) = args.env.files.read(&path).map_err(|e| unreadable(&path, &e))? else {
         return Ok(Formatted::ByUs);
     };
     let end = loaded.image.end_offset;
@@ -171,7 +171,8 @@ fn check_level(image: &Image) -> Result<(), MetadataError> {
 
 /// A new metadata log would disown the partitions that lie beside it.
 fn refuse_orphans(args: &OpenMetadata) -> Result<(), MetadataError> {
-    let entries = args.env.files.list(&args.directory).map_err(journal_error)?;
+    let listed = args.env.files.list(&args.directory);
+    let entries = listed.map_err(|e| unreadable(&args.directory, &e))?;
     let orphan = entries.into_iter().find(|entry| {
         let meaning = DirectoryName::parse(&entry.name);
         entry.kind == EntryKind::Directory && matches!(meaning, DirectoryName::Partition(_))
@@ -184,6 +185,10 @@ fn refuse_orphans(args: &OpenMetadata) -> Result<(), MetadataError> {
             entry.name
         ))),
     }
+}
+
+fn unreadable(path: &Path, e: &std::io::Error) -> MetadataError {
+    MetadataError::Unusable(format!("{} cannot be read: {e}", path.display()))
 }
 
 fn journal_error(e: std::io::Error) -> MetadataError {

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::names::{FileKind, SnapshotId, segment};
 use super::walk::{Verdict, WalkError, walk};
@@ -13,7 +14,7 @@ use crate::env::{File, FileSystem, OpenMode};
 use crate::log::format::leader_epochs::EpochStart;
 use crate::log::scan::StoredBatch;
 use crate::metadata::apply::Replay;
-use crate::metadata::image::Image;
+use crate::metadata::image::{Image, QuorumState};
 use crate::types::{LeaderEpoch, Offset};
 
 /// Why a metadata log cannot be used.
@@ -43,7 +44,7 @@ pub struct ActiveSegment {
     /// Offset of its first record.
     pub base: Offset,
     /// Its file.
-    pub file: std::sync::Arc<dyn File>,
+    pub file: Arc<dyn File>,
     /// Bytes of good batches; what follows is to be cut off.
     pub good_bytes: u64,
 }
@@ -74,10 +75,16 @@ pub fn load(
     cluster_id: &str,
 ) -> Result<Loaded, LoadError> {
     let names = Names::list(files, directory)?;
-    let quorum_epoch = read(files, &directory.join(quorum_state::FILE_NAME))?
-        .and_then(|bytes| quorum_state::decode_epoch(&bytes));
-    let image = Image { cluster_id: cluster_id.to_owned(), ..Image::default() };
-    let mut reader = LogReader::new(Replay::new(image), quorum_epoch);
+    let quorum_file = read(files, &directory.join(quorum_state::FILE_NAME))?;
+    let quorum = quorum_file.and_then(|bytes| quorum_state::decode(&bytes));
+    let (epoch, electors) =
+        quorum.map_or((LeaderEpoch::new(0), Vec::new()), |q| (q.epoch, q.voters));
+    let image = Image {
+        cluster_id: cluster_id.to_owned(),
+        quorum: Arc::new(QuorumState { electors, ..QuorumState::default() }),
+        ..Image::default()
+    };
+    let mut reader = LogReader::new(Replay::new(image), epoch);
     if let Some(id) = names.snapshots.last() {
         reader.snapshot(files, directory, *id)?;
     }
@@ -129,14 +136,14 @@ struct LogReader {
 }
 
 impl LogReader {
-    fn new(replay: Replay, quorum_epoch: Option<LeaderEpoch>) -> Self {
+    fn new(replay: Replay, quorum_epoch: LeaderEpoch) -> Self {
         Self {
             replay,
             snapshot: None,
             snapshot_end: Offset::ZERO,
             next: Offset::ZERO,
             last_epoch: LeaderEpoch::new(0),
-            quorum_epoch: quorum_epoch.unwrap_or(LeaderEpoch::new(0)),
+            quorum_epoch,
             epochs: Vec::new(),
             active: None,
             bytes_since_snapshot: 0,
