@@ -17,8 +17,12 @@ const REMEMBERED_MAX: usize = 1024;
 /// What a peer did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Spoke something else, or announced a frame that no frame may be.
-    Frame,
+    /// Announced a frame that is too long.
+    Length,
+    /// Spoke TLS.
+    Tls,
+    /// Spoke HTTP.
+    Http,
     /// Sent what could not be served under this API key; −1 where there is none.
     Request(i16),
     /// Made a handler fail; ours to repair.
@@ -54,6 +58,7 @@ impl Complaints {
             Some(unlogged) if cause == Cause::Panic => {
                 tracing::error!(%peer, unlogged, "connection closed: {why}");
             }
+            Some(0) => tracing::warn!(%peer, "connection closed: {why}"),
             Some(unlogged) => tracing::warn!(%peer, unlogged, "connection closed: {why}"),
             None => tracing::debug!(%peer, "connection closed: {why}"),
         }
@@ -93,19 +98,19 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::new(0)));
         let complaints = Complaints::new(clock.clone());
         let (one, other) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
-        assert_eq!(complaints.admit(one, Cause::Frame), Some(0));
-        assert_eq!(complaints.admit(one, Cause::Frame), None);
+        assert_eq!(complaints.admit(one, Cause::Http), Some(0));
+        assert_eq!(complaints.admit(one, Cause::Http), None);
         assert_eq!(complaints.admit(one, Cause::Request(3)), Some(0));
-        assert_eq!(complaints.admit(other, Cause::Frame), Some(0));
+        assert_eq!(complaints.admit(other, Cause::Http), Some(0));
         clock.advance_ms(60_000);
-        assert_eq!(complaints.admit(one, Cause::Frame), Some(1));
+        assert_eq!(complaints.admit(one, Cause::Http), Some(1));
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
         let complaints = Complaints::new(Arc::new(ManualClock::new(Timestamp::new(0))));
         for i in 0..10_000_u32 {
-            complaints.admit(IpAddr::from(i.to_be_bytes()), Cause::Frame);
+            complaints.admit(IpAddr::from(i.to_be_bytes()), Cause::Http);
         }
         assert_eq!(complaints.made.lock().len(), REMEMBERED_MAX);
     }

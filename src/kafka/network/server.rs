@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::complaints::{Cause, Complaints};
 use super::connection::{Connection, End};
 use super::control::{Control, Wish};
+use super::frame::FrameError;
 use super::limits::{Admission, Limits};
 use super::listener::Bound;
 use super::tally;
@@ -166,7 +167,9 @@ impl Connections {
             End::Peer | End::Io(_) | End::Idle | End::Stopped => {
                 return tracing::debug!(%peer, "connection closed: {end}");
             }
-            End::Frame(_) => Cause::Frame,
+            End::Frame(FrameError::Length { .. } | FrameError::Budget { .. }) => Cause::Length,
+            End::Frame(FrameError::Tls) => Cause::Tls,
+            End::Frame(FrameError::Http) => Cause::Http,
             End::Request(api, _) => Cause::Request(api.map_or(-1, |api| api.key)),
             End::Panic(_) => Cause::Panic,
             End::Memory => Cause::Memory,
