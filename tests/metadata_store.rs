@@ -1,6 +1,10 @@
 //! The metadata store against a model, through restarts and power cuts.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic, and plays the machine")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and plays the machine"
+)]
 
 mod support;
 

@@ -153,7 +153,7 @@ impl Kind {
 /// Rows of broker settings:
 /// `"name": Kind = default, accepted values, Importance, update, status => "doc";`
 macro_rules! settings {
-    ($($name:literal: $kind:ident = $default:tt, $valid:expr, $importance:ident, $update:ident, $status:ident => $doc:literal;)*) => {
+    ($($name:literal: $kind:ident = $default:tt, $valid:expr, $importance:ident, $update:ident, $status:ident => $doc:expr;)*) => {
         &[$(Setting {
             name: $name,
             kind: crate::config::setting::Kind::$kind,
@@ -170,7 +170,7 @@ macro_rules! settings {
 /// Rows of topic settings:
 /// `"name": Kind = default, accepted values, Importance, [broker synonyms], status => "doc";`
 macro_rules! topic_settings {
-    ($($name:literal: $kind:ident = $default:tt, $valid:expr, $importance:ident, [$($synonym:literal),*], $status:ident => $doc:literal;)*) => {
+    ($($name:literal: $kind:ident = $default:tt, $valid:expr, $importance:ident, [$($synonym:literal),*], $status:ident => $doc:expr;)*) => {
         &[$(Setting {
             name: $name,
             kind: crate::config::setting::Kind::$kind,

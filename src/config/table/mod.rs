@@ -1,6 +1,6 @@
 //! The one table of settings: every key of Apache Kafka 4.4 that is not internal, and our own.
 //!
-//! Names, types, defaults, bounds, importance and update modes are those of Kafka's `ConfigDef`s; the docs shorten its text.
+//! Names, types, defaults, bounds, importance and update modes are those of Kafka's `ConfigDef`s; the docs say what a setting does here.
 //! A row generates parsing, DescribeConfigs, the checks of AlterConfigs, `docs/configs.md` and `highwater config`.
 
 mod cluster;

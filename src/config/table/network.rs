@@ -3,29 +3,35 @@
 use super::super::setting::{Setting, settings};
 use super::super::valid::*;
 
+const PURGATORY: &str =
+    "How often Kafka clears finished waits away; here a wait ends with its request.";
+const THREADS: &str =
+    "Threads of Kafka's network layer; here connections share one thread for each core.";
+const QUEUED: &str =
+    "Bound of Kafka's request queue; here requests are bounded by highwater.memory.bytes.";
+const OUTGOING: &str = "Connections that a broker opens to others; there is one broker.";
+
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
     "advertised.listeners": List = null, NON_EMPTY_LIST, High, read_only, acts
         => "Addresses that clients are told to connect to, by name of the listener; those of listeners unless \
             set, with the name of this host where they listen on every address.";
     "connection.failed.authentication.delay.ms": Int = "100", at_least(0), Low, read_only, later
-        => "Connection close delay on failed authentication: this is the time (in milliseconds) by which \
-            connection close will be delayed on authentication failure.";
+        => "Delay before a connection is closed whose login failed; there are no logins yet.";
     "connections.max.idle.ms": Long = "600000", ANY, Medium, read_only, acts
         => "A connection on which nothing happens for this time is closed; negative for never.";
     "controller.listener.names": List = null, ANY, High, read_only, acts
         => "Names of listeners that Kafka uses for its controller. They are known here and not bound.";
     "delete.records.purgatory.purge.interval.requests": Int = "1", ANY, Medium, read_only, not_here
-        => "The purge interval (in number of requests) of the delete records request purgatory.";
+        => PURGATORY;
     "early.start.listeners": List = null, ANY, High, read_only, not_here
-        => "A comma-separated list of listener names which may be started before the authorizer has finished \
-            initialization.";
+        => "Listeners that Kafka opens before its authorizer is ready; all are opened together here.";
     "fetch.max.bytes": Int = "57671680", at_least(1024), Medium, read_only, acts
         => "Most bytes of records in one answer to a fetch. The first batch is returned even if it is larger.";
     "fetch.purgatory.purge.interval.requests": Int = "1000", ANY, Medium, read_only, not_here
-        => "The purge interval (in number of requests) of the fetch request purgatory.";
+        => PURGATORY;
     "inter.broker.listener.name": String = null, ANY, Medium, read_only, not_here
-        => "Name of listener used for communication between brokers.";
+        => "Listener that brokers use among themselves; there is one broker.";
     "listener.security.protocol.map": String = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", ANY, Low, per_broker, acts
         => "Security protocol of each listener name. Only PLAINTEXT is there yet.";
     "listeners": List = "PLAINTEXT://:9092", NON_EMPTY_LIST, High, per_broker, acts
@@ -33,7 +39,7 @@ pub(super) const ROWS: &[Setting] = settings! {
             IPv6 and IPv4 address, port 0 one that the system chooses. Names in controller.listener.names are \
             left out.";
     "max.connection.creation.rate": Int = "2147483647", at_least(0), Medium, cluster_wide, later
-        => "The maximum connection creation rate we allow in the broker at any time.";
+        => "Most new connections in a second; not limited yet.";
     "max.connections": Int = "2147483647", at_least(0), Medium, cluster_wide, acts
         => "Most connections at a time. Above it connections wait in the backlog.";
     "max.connections.per.ip": Int = "2147483647", at_least(0), Medium, cluster_wide, acts
@@ -45,23 +51,21 @@ pub(super) const ROWS: &[Setting] = settings! {
     "max.request.partition.size.limit": Int = "2000", at_least(1), Medium, read_only, acts
         => "Most partitions in one answer to DescribeTopicPartitions.";
     "num.io.threads": Int = "8", at_least(1), High, cluster_wide, not_here
-        => "The number of threads that the server uses for processing requests, which may include disk I/O.";
+        => THREADS;
     "num.network.threads": Int = "3", at_least(1), High, cluster_wide, not_here
-        => "The number of threads that the server uses for receiving requests from the network and sending \
-            responses to the network.";
+        => THREADS;
     "producer.purgatory.purge.interval.requests": Int = "1000", ANY, Medium, read_only, not_here
-        => "The purge interval (in number of requests) of the producer request purgatory.";
+        => PURGATORY;
     "queued.max.request.bytes": Long = "-1", ANY, Medium, read_only, not_here
-        => "The number of queued bytes allowed before no more requests are read.";
+        => QUEUED;
     "queued.max.requests": Int = "500", at_least(1), High, read_only, not_here
-        => "The number of queued requests allowed for data-plane, before blocking the network threads.";
+        => QUEUED;
     "request.timeout.ms": Int = "30000", ANY, High, read_only, not_here
-        => "The configuration controls the maximum amount of time the client will wait for the response of a \
-            request.";
+        => OUTGOING;
     "socket.connection.setup.timeout.max.ms": Long = "30000", ANY, Medium, read_only, not_here
-        => "The maximum amount of time the client will wait for the socket connection to be established.";
+        => OUTGOING;
     "socket.connection.setup.timeout.ms": Long = "10000", ANY, Medium, read_only, not_here
-        => "The amount of time the client will wait for the socket connection to be established.";
+        => OUTGOING;
     "socket.listen.backlog.size": Int = "50", at_least(1), Medium, read_only, acts
         => "Most connections that wait to be accepted.";
     "socket.receive.buffer.bytes": Int = "102400", ANY, High, read_only, acts

@@ -3,10 +3,12 @@
 use super::super::setting::{Setting, settings};
 use super::super::valid::*;
 
+const CLEANER: &str = "The log cleaner, which compacts topics; it is not built yet.";
+
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
     "background.threads": Int = "10", at_least(1), High, cluster_wide, not_here
-        => "The number of threads to use for various background processing tasks.";
+        => "Threads of Kafka's background work; there is one task for it here.";
     "compression.gzip.level": Int = "-1", between_or(1, 9, -1), Medium, cluster_wide, acts
         => "Level for compression.type=gzip; -1 is gzip's own default.";
     "compression.lz4.level": Int = "9", between(1, 17), Medium, cluster_wide, acts
@@ -17,32 +19,29 @@ pub(super) const ROWS: &[Setting] = settings! {
     "compression.zstd.level": Int = "3", between(-131072, 22), Medium, cluster_wide, acts
         => "Level for compression.type=zstd.";
     "cordoned.log.dirs": List = "", ANY, Medium, per_broker, not_here
-        => "A comma-separated list of the directories that are cordoned.";
+        => "Directories that take no new partitions; not built yet.";
     "log.cleaner.backoff.ms": Long = "15000", at_least(0), Medium, cluster_wide, later
-        => "The amount of time to sleep when there are no logs to clean.";
+        => CLEANER;
     "log.cleaner.dedupe.buffer.size": Long = "134217728", ANY, Medium, cluster_wide, later
-        => "The total memory used for log deduplication across all cleaner threads.";
+        => CLEANER;
     "log.cleaner.delete.retention.ms": Long = "86400000", at_least(0), Medium, cluster_wide, later
-        => "The amount of time to retain tombstone message markers for log compacted topics.";
+        => CLEANER;
     "log.cleaner.enable": Boolean = "true", ANY, Medium, read_only, later
-        => "This configuration has been deprecated and will be removed in Kafka 5.0. Users should not set it \
-            to false to prepare for its future removal.";
+        => CLEANER;
     "log.cleaner.io.buffer.load.factor": Double = "0.9", ANY, Medium, cluster_wide, later
-        => "Log cleaner dedupe buffer load factor.";
+        => CLEANER;
     "log.cleaner.io.buffer.size": Int = "524288", at_least(0), Medium, cluster_wide, later
-        => "The total memory used for log cleaner I/O buffers across all cleaner threads.";
+        => CLEANER;
     "log.cleaner.io.max.bytes.per.second": Double = "1.7976931348623157E308", ANY, Medium, cluster_wide, later
-        => "The log cleaner will be throttled so that the sum of its read and write i/o will be less than \
-            this value on average.";
+        => CLEANER;
     "log.cleaner.max.compaction.lag.ms": Long = "9223372036854775807", at_least(1), Medium, cluster_wide, later
-        => "Longest time that a record of a compacted topic stays uncompacted: a new segment is begun by then. \
-            The compaction itself is not built yet.";
+        => CLEANER;
     "log.cleaner.min.cleanable.ratio": Double = "0.5", ratio(0.0, 1.0), Medium, cluster_wide, later
-        => "The minimum ratio of dirty log to total log for a log to eligible for cleaning.";
+        => CLEANER;
     "log.cleaner.min.compaction.lag.ms": Long = "0", at_least(0), Medium, cluster_wide, later
-        => "The minimum time a message will remain uncompacted in the log.";
+        => CLEANER;
     "log.cleaner.threads": Int = "1", at_least(0), Medium, cluster_wide, later
-        => "The number of background threads to use for log cleaning.";
+        => CLEANER;
     "log.cleanup.policy": List = "delete", list_of(&["compact", "delete"]), Medium, cluster_wide, acts
         => "What happens to old data unless the topic says otherwise: 'delete' removes it by time and size, \
             'compact' keeps the newest record of each key (records without a key are then refused; the \
@@ -50,8 +49,7 @@ pub(super) const ROWS: &[Setting] = settings! {
     "log.dir": List = "/tmp/kafka-logs", NON_EMPTY_LIST, High, read_only, acts
         => "Directory for the data if log.dirs is not set.";
     "log.dir.failure.timeout.ms": Long = "30000", at_least(1), Low, read_only, later
-        => "If the broker is unable to successfully communicate to the controller that some log directory \
-            has failed for longer than this time, the broker will fail and shut down.";
+        => "How long Kafka tries to tell its controller of a failed directory; the one node here knows.";
     "log.dirs": List = null, NON_EMPTY_LIST, High, read_only, acts
         => "Directories for the data, separated by commas; log.dir unless set.";
     "log.flush.interval.messages": Long = "9223372036854775807", at_least(1), High, cluster_wide, acts
@@ -71,7 +69,7 @@ pub(super) const ROWS: &[Setting] = settings! {
     "log.index.size.max.bytes": Int = "10485760", at_least(4), Medium, cluster_wide, acts
         => "Largest index of a segment; a new segment is begun when it is full. Nothing is preallocated here.";
     "log.initial.task.delay.ms": Long = "30000", at_least(0), Low, read_only, not_here
-        => "The initial task delay in millisecond when initializing tasks in LogManager.";
+        => "Wait before Kafka's first background work; here it is due when there is something to do.";
     "log.message.timestamp.after.max.ms": Long = "3600000", at_least(0), Medium, cluster_wide, acts
         => "How far a record may be ahead of the clock of the broker (CreateTime only).";
     "log.message.timestamp.before.max.ms": Long = "9223372036854775807", at_least(0), Medium, cluster_wide, acts
@@ -114,6 +112,5 @@ pub(super) const ROWS: &[Setting] = settings! {
     "num.recovery.threads.per.data.dir": Int = "2", at_least(1), High, cluster_wide, acts
         => "Threads for each log directory that recover partitions after an unclean stop.";
     "num.replica.alter.log.dirs.threads": Int = null, ANY, High, read_only, not_here
-        => "The number of threads that can move replicas between log directories, which may include disk \
-            I/O.";
+        => "Threads that move partitions between directories, which is not built yet.";
 };

@@ -3,6 +3,10 @@
 use super::super::setting::{Setting, topic_settings};
 use super::super::valid::*;
 
+const TIERING: &str = "Kafka's tiered storage, which is not here.";
+const THROTTLED_REPLICATION: &str =
+    "Replicas whose copying between brokers is slowed down; there is one broker.";
+
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = topic_settings! {
     "cleanup.policy": List = "delete", list_of(&["compact", "delete"]), Medium, ["log.cleanup.policy"], acts
@@ -19,9 +23,9 @@ pub(super) const ROWS: &[Setting] = topic_settings! {
     "compression.zstd.level": Int = "3", between(-131072, 22), Medium, ["compression.zstd.level"], acts
         => "Level for compression.type=zstd.";
     "delete.retention.ms": Long = "86400000", at_least(0), Medium, ["log.cleaner.delete.retention.ms"], later
-        => "The amount of time to retain delete tombstone markers for log compacted topics.";
+        => "How long a tombstone stays readable in a compacted topic. The compaction itself is not built yet.";
     "errors.deadletterqueue.group.enable": Boolean = "false", ANY, Medium, [], later
-        => "Enable this topic to be used as a dead-letter queue for share groups.";
+        => "Lets share groups put records that they give up into this topic; not built yet.";
     "file.delete.delay.ms": Long = "60000", at_least(0), Medium, ["log.segment.delete.delay.ms"], acts
         => "Deleted segments keep their files, renamed, for this time.";
     "flush.messages": Long = "9223372036854775807", at_least(1), Medium, ["log.flush.interval.messages"], acts
@@ -30,7 +34,7 @@ pub(super) const ROWS: &[Setting] = topic_settings! {
     "flush.ms": Long = "9223372036854775807", at_least(0), Medium, ["log.flush.interval.ms", "log.flush.scheduler.interval.ms"], acts
         => "Longest time that a record stays unsynced.";
     "follower.replication.throttled.replicas": List = "", THROTTLED_REPLICAS, Medium, [], not_here
-        => "A list of replicas for which log replication should be throttled on the follower side.";
+        => THROTTLED_REPLICATION;
     "highwater.durability": String = "fsync", one_of(&["fsync", "interval", "os"]), High, ["highwater.durability"], acts
         => "When an acks=all append to this topic is acknowledged: after the sync to disk ('fsync'), after the write to \
             the page cache ('os'), or so with a sync in the background ('interval').";
@@ -43,12 +47,11 @@ pub(super) const ROWS: &[Setting] = topic_settings! {
     "internal.segment.bytes": Int = null, ANY, Medium, [], acts
         => "As segment.bytes without its lower bound; for tests.";
     "leader.replication.throttled.replicas": List = "", THROTTLED_REPLICAS, Medium, [], not_here
-        => "A list of replicas for which log replication should be throttled on the leader side.";
+        => THROTTLED_REPLICATION;
     "local.retention.bytes": Long = "-2", at_least(-2), Medium, ["log.local.retention.bytes"], not_here
-        => "The maximum size of local log segments that can grow for a partition before it deletes the old \
-            segments.";
+        => TIERING;
     "local.retention.ms": Long = "-2", at_least(-2), Medium, ["log.local.retention.ms"], not_here
-        => "The number of milliseconds to keep the local log segment before it gets deleted.";
+        => TIERING;
     "max.compaction.lag.ms": Long = "9223372036854775807", at_least(1), Medium, ["log.cleaner.max.compaction.lag.ms"], later
         => "Longest time that a record of a compacted topic stays uncompacted: a new segment is begun by then. \
             The compaction itself is not built yet.";
@@ -65,29 +68,24 @@ pub(super) const ROWS: &[Setting] = topic_settings! {
         => "Whose time records carry: the producer's (CreateTime) or the broker's at the append \
             (LogAppendTime).";
     "min.cleanable.dirty.ratio": Double = "0.5", ratio(0.0, 1.0), Medium, ["log.cleaner.min.cleanable.ratio"], later
-        => "This configuration controls how frequently the log compactor will attempt to clean the log \
-            (assuming log compaction is enabled).";
+        => "Share of a compacted topic's log that must be uncleaned before it is cleaned. The compaction itself is not built yet.";
     "min.compaction.lag.ms": Long = "0", at_least(0), Medium, ["log.cleaner.min.compaction.lag.ms"], later
-        => "The minimum time a message will remain uncompacted in the log.";
+        => "Shortest time that a record of a compacted topic stays uncompacted. The compaction itself is not built yet.";
     "min.insync.replicas": Int = "1", at_least(1), Medium, ["min.insync.replicas"], acts
         => "Replicas that must have a record before acks=all is answered. There is one replica, which is \
             enough, as in Kafka.";
     "preallocate": Boolean = "false", ANY, Medium, ["log.preallocate"], not_here
         => "Whether segment files are made at their full size. They never are here.";
     "remote.copy.lag.bytes": Long = "-1", at_least(-1), Medium, ["log.remote.copy.lag.bytes"], not_here
-        => "Controls one of the two upload eligibility checks (time and size) for copying segments to remote \
-            storage.";
+        => TIERING;
     "remote.copy.lag.ms": Long = "0", at_least(-1), Medium, ["log.remote.copy.lag.ms"], not_here
-        => "Controls one of the two upload eligibility checks (time and size) for copying segments to remote \
-            storage.";
+        => TIERING;
     "remote.log.copy.disable": Boolean = "false", ANY, Medium, [], not_here
-        => "Determines whether tiered data for a topic should become read only, and no more data uploading \
-            on a topic.";
+        => TIERING;
     "remote.log.delete.on.disable": Boolean = "false", ANY, Medium, [], not_here
-        => "Determines whether tiered data for a topic should be deleted after tiered storage is disabled on \
-            a topic.";
+        => TIERING;
     "remote.storage.enable": Boolean = "false", ANY, Medium, [], not_here
-        => "To enable tiered storage for a topic, set this configuration to true.";
+        => TIERING;
     "retention.bytes": Long = "-1", ANY, Medium, ["log.retention.bytes"], acts
         => "Largest size of a partition: older segments are deleted above it. Negative for no limit.";
     "retention.ms": Long = "604800000", at_least(-1), Medium, ["log.retention.ms", "log.retention.minutes", "log.retention.hours"], acts

@@ -6,11 +6,11 @@ use super::super::valid::*;
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
     "alter.config.policy.class.name": Class = null, ANY, Low, read_only, not_here
-        => "The alter configs policy class that should be used for validation.";
+        => "A Java class that may refuse changes of settings; Java classes are not loaded.";
     "auto.create.topics.enable": Boolean = "true", ANY, High, read_only, acts
         => "Topics that clients name and that are not there are created, if the client asks for it.";
     "create.topic.policy.class.name": Class = null, ANY, Low, read_only, not_here
-        => "The create topic policy class that should be used for validation.";
+        => "A Java class that may refuse new topics; Java classes are not loaded.";
     "default.replication.factor": Int = "1", ANY, Medium, read_only, acts
         => "Replicas of a topic that is created without a number. There is one broker, so more than 1 is \
             refused.";
