@@ -20,4 +20,5 @@ mod produce;
 mod records;
 mod replay;
 mod synthetic;
+mod topics;
 mod versions;

@@ -15,8 +15,8 @@ use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
 use crate::metadata::{Image, PartitionState, Topic};
 use crate::types::{BrokerId, TopicName};
 
-/// Topics that are gone through on the async thread; sorting more goes to the blocking pool.
-const TOPICS_INLINE_MAX: usize = 500;
+/// Topics or partitions that are gone through on the async thread; more go to the blocking pool.
+const INLINE_MAX: usize = 300;
 
 /// Answers a DescribeTopicPartitions request.
 pub fn handle(request: Request) -> Outcome {
@@ -30,7 +30,8 @@ pub fn handle(request: Request) -> Outcome {
         partitions_max: partitions_max(&request, &body),
     };
     let topics = if body.topics.is_empty() { page.image.topics.len() } else { body.topics.len() };
-    if topics.max(page.partitions_max) <= TOPICS_INLINE_MAX {
+    let partitions = page.partitions_max.min(page.image.partition_count);
+    if topics.max(partitions) <= INLINE_MAX {
         return codec::reply(&respond(&page, &body), request.version);
     }
     blocking::later_reply(request.version, move || respond(&page, &body))

@@ -13,7 +13,7 @@ use crate::kafka::{Outcome, Request, blocking, codec};
 use crate::metadata::{Image, PartitionState, Topic};
 
 /// Partitions that are looked at on the async thread.
-const PARTITIONS_INLINE_MAX: usize = 10_000;
+const PARTITIONS_INLINE_MAX: usize = 2_000;
 
 /// Answers a ListPartitionReassignments request.
 pub fn handle(request: Request) -> Outcome {
