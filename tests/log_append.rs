@@ -6,7 +6,7 @@ mod support;
 use highwater::config::TopicSettings;
 use highwater::log::{AppendError, LogView, ReadError, StartMode};
 use highwater::types::{LeaderEpoch, Offset};
-use support::batches::{Sender, batch, checked, one};
+use support::batches::{Sender, batch, checked, marker, one};
 use support::logs::{NOW, bytes_of, env, limit, next_offset, open, open_args, read_all};
 use tempfile::TempDir;
 
@@ -168,4 +168,85 @@ fn sync_work_covers_everything_once() {
     let work = log.take_sync_work().unwrap();
     // One roll: the sealed log, its two indexes and the snapshot, then the new log.
     assert_eq!((work.end, work.files.len()), (Offset::new(21), 5));
+}
+
+#[test]
+fn open_and_aborted_transactions_are_known_before_and_after_a_restart() {
+    let directory = TempDir::new().unwrap();
+    let mut args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let mut log = open(&args);
+    let data = |id| {
+        let sender = Sender { id, epoch: 0, sequence: 0, transactional: true };
+        batch(&[(b"a", NOW.get()), (b"b", NOW.get())], Some(sender))
+    };
+    for id in [1, 2, 3] {
+        log.append(&checked(&data(id)), EPOCH, NOW).unwrap();
+    }
+    assert_eq!(log.view().first_unstable, Some(Offset::ZERO));
+    log.append(&checked(&marker(1, 1, false, NOW.get())), EPOCH, NOW).unwrap();
+    log.append(&checked(&marker(2, 1, true, NOW.get())), EPOCH, NOW).unwrap();
+    let plain = Sender { id: 3, epoch: 0, sequence: 2, transactional: false };
+    let plain = log.append(&checked(&batch(&[(b"a", 1)], Some(plain))), EPOCH, NOW);
+    assert!(matches!(plain, Err(AppendError::InvalidTransactionState(_))));
+    let mut lives = 0;
+    loop {
+        let view = log.view();
+        assert_eq!(view.first_unstable, Some(Offset::new(4)), "producer 3 is still at it");
+        let aborted = view.aborted_between(Offset::ZERO, view.log_end).unwrap();
+        let aborted: Vec<_> =
+            aborted.iter().map(|a| (a.producer_id.get(), a.first_offset)).collect();
+        assert_eq!(aborted, [(1, Offset::ZERO)]);
+        assert!(view.aborted_between(Offset::new(7), view.log_end).unwrap().is_empty());
+        lives += 1;
+        match lives {
+            1 => args.start = StartMode::Unclean { recovery_point: Offset::ZERO },
+            2 => {
+                log.close().unwrap();
+                args.start = StartMode::Clean;
+            }
+            _ => break,
+        }
+        log = open(&args);
+    }
+    log.append(&checked(&marker(3, 1, false, NOW.get())), EPOCH, NOW).unwrap();
+    assert_eq!(log.view().first_unstable, None);
+    assert_eq!(log.view().aborted_between(Offset::new(7), Offset::new(9)).unwrap().len(), 1);
+}
+
+#[test]
+fn an_idle_log_gives_memory_and_files_back_and_goes_on() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let mut log = open(&args);
+    let large = one(60_000, NOW.get());
+    for _ in 0..3 {
+        log.append(&checked(&large), EPOCH, NOW).unwrap();
+    }
+    let work = log.take_sync_work().unwrap();
+    log.synced(work.end);
+    assert!(args.tail_pool.held_bytes() > 0);
+    log.shed_tail();
+    args.tail_pool.trim();
+    assert_eq!(args.tail_pool.held_bytes(), 0);
+    let view = log.view();
+    let tail = view.read_tail(Offset::ZERO, limit(view.log_end, 1)).unwrap();
+    assert!(tail.is_none(), "files must be asked");
+    let before = read_all(view, Offset::ZERO);
+    assert_eq!(log.append(&checked(&large), EPOCH, NOW).unwrap().base_offset, Offset::new(3));
+    assert!(read_all(log.view(), Offset::ZERO).starts_with(&before));
+    assert_eq!(read_tail(log.view(), 3).len(), large.len());
+}
+
+#[test]
+fn without_memory_for_a_tail_appends_and_reads_go_on() {
+    let directory = TempDir::new().unwrap();
+    let mut args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    args.tail_pool = highwater::log::TailPool::new(highwater::env::ByteBudget::new(1));
+    let mut log = open(&args);
+    for round in 0..10 {
+        log.append(&checked(&one(100, NOW.get() + round)), EPOCH, NOW).unwrap();
+    }
+    let view = log.view();
+    assert!(view.read_tail(Offset::ZERO, limit(view.log_end, 1)).unwrap().is_none());
+    assert_eq!(next_offset(&read_all(view, Offset::ZERO)), Offset::new(10));
 }

@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::format::aborted_index::AbortedEntry;
 use super::format::offset_index::{self, OffsetEntry};
 use super::format::time_index::{self, TimeEntry};
 use super::index::{EntryCounts, SegmentIndex};
@@ -275,6 +276,22 @@ impl ActiveSegment {
             return self.segment.files.open(kind);
         }
         self.segment.files.create(kind)
+    }
+
+    /// Appends an entry to the transaction index, created with its first one. The file, to be synced.
+    pub(super) fn write_aborted(&mut self, aborted: &AbortedEntry) -> io::Result<Arc<dyn File>> {
+        let file = self.segment.files.open_or_create(FileKind::TransactionIndex)?;
+        file.write_all_at(&aborted.encode(), file.len()?)?;
+        self.segment.set_has_aborted();
+        Ok(file)
+    }
+
+    /// Closes the files until they are needed again, and gives reserved room back.
+    pub(super) fn rest(&mut self) -> io::Result<()> {
+        self.release_reserve()?;
+        self.log = None;
+        self.segment.files.close();
+        Ok(())
     }
 
     /// Makes the files complete, as they stay once the segment is sealed or closed. The files to be synced.

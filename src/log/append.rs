@@ -8,9 +8,11 @@ use std::sync::Arc;
 use super::active::{ActiveSegment, ActiveState, Incoming};
 use super::batch::BatchHeader;
 use super::check::CheckedBatch;
+use super::format::aborted_index::AbortedEntry;
 use super::format::{leader_epochs, partition_metadata};
 use super::index::{EntryCounts, SegmentIndex};
 use super::log::Log;
+use super::marker::read_marker;
 use super::producers::Verdict;
 use super::segment::{Segment, SegmentFiles, SegmentList};
 use crate::env::{FileSystem, OpenMode};
@@ -127,7 +129,12 @@ impl Log {
         if let Some(failure) = &self.failure {
             return Err(AppendError::Io(failure.to_error()));
         }
-        if let Verdict::Duplicate(original) = self.producers.check(&batch.header, self.log_end)? {
+        // Control batches come from our own coordinator, which has made sure of its epochs.
+        if batch.header.has_producer_id()
+            && !batch.header.is_control()
+            && let Verdict::Duplicate(original) =
+                self.producers.check(&batch.header, self.log_end)?
+        {
             return Ok(self.appended(original.base_offset(), original.last_offset, batch, true));
         }
         let header = self.final_header(batch, epoch);
@@ -139,7 +146,7 @@ impl Log {
         self.prepare(epoch)?;
         self.roll_for(&incoming, now).map_err(|error| self.failed(error))?;
         self.write(batch, &header, now).map_err(|error| self.write_failed(error))?;
-        self.written(&header, &incoming);
+        self.written(batch, &header, &incoming);
         Ok(self.appended(header.base_offset, header.last_offset(), batch, false))
     }
 
@@ -224,20 +231,35 @@ impl Log {
     }
 
     /// The batch is in the file: everything from here on only counts it in.
-    fn written(&mut self, header: &BatchHeader, incoming: &Incoming) {
-        self.tail.publish(incoming.size as usize);
+    fn written(&mut self, batch: &CheckedBatch<'_>, header: &BatchHeader, incoming: &Incoming) {
+        self.tail.publish(batch.bytes.len());
         self.active.written(incoming, &self.settings);
         self.unsynced.active = true;
+        self.log_end = incoming.last_offset.plus(1);
         if header.has_producer_id() {
-            // Control batches come from our own coordinator, whose markers take another way in.
-            self.producers.apply(header, None);
+            let marker = read_marker(header, &batch.bytes);
+            if let Some(aborted) = self.producers.apply(header, marker) {
+                self.index_aborted(&aborted);
+            }
         }
-        self.log_end = header.last_offset().plus(1);
         if self.active.has_many_unsaved_entries() {
             // They are written again, with the rest, when the segment is sealed; a failure shows there.
             let _ = self.active.save_index();
         }
         self.publish();
+    }
+
+    /// Adds an entry to the transaction index. Without it readers would see aborted records, so a failure is final.
+    fn index_aborted(&mut self, aborted: &AbortedEntry) {
+        match self.active.write_aborted(aborted) {
+            Ok(file) => {
+                self.unsynced.files.push(file);
+                self.unsynced.directories.push(self.directory.to_path_buf());
+            }
+            Err(error) => {
+                self.fail(error);
+            }
+        }
     }
 
     fn write_failed(&mut self, error: io::Error) -> AppendError {

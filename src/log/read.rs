@@ -148,18 +148,14 @@ fn read_segment(segment: &Segment, (start, end): (u64, u64)) -> io::Result<Slice
     Ok(Slice { parts: smallvec![Part::File { file, position: start, len }], len })
 }
 
-/// Brings a range into the page cache, so that sending it need not wait for the disk. A probe at both ends of every step
-/// tells whether it is there already; only what is not is read.
+/// Brings a range into the page cache, so that sending it need not wait for the disk. What is cached and what is not comes
+/// in runs, so one probe tells for a whole step; only steps that are not there are read.
 fn touch(file: &Arc<dyn File>, start: u64, end: u64) -> io::Result<()> {
     let mut buffer = Vec::new();
     let mut position = start;
     while position < end {
         let len = TOUCH_BYTES.min((end - position) as usize);
-        let last = position + len as u64 - 1;
-        let mut probe = [0];
-        let resident = file.read_resident_at(&mut probe, position)?.is_some()
-            && file.read_resident_at(&mut probe, last)?.is_some();
-        if !resident {
+        if file.read_resident_at(&mut [0], position + len as u64 - 1)?.is_none() {
             buffer.resize(TOUCH_BYTES, 0);
             file.read_at(&mut buffer[..len], position)?;
         }

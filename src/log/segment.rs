@@ -89,6 +89,11 @@ impl SegmentFiles {
         Ok(Arc::clone(slot.as_ref().expect("just opened")))
     }
 
+    /// A file of the segment for writing, created if there is none.
+    pub(super) fn open_or_create(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
+        self.files.open(&self.path(kind), OpenMode::CreateOrKeep)
+    }
+
     /// Creates a file of the segment, or empties it.
     pub(super) fn create(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
         let file = self.files.open(&self.path(kind), OpenMode::CreateOrTruncate)?;

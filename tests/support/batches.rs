@@ -52,6 +52,23 @@ pub fn batch(values: &[(&[u8], i64)], sender: Option<Sender>) -> Vec<u8> {
     bytes
 }
 
+/// A transaction marker as the coordinator writes it.
+pub fn marker(id: i64, epoch: i16, commit: bool, timestamp: i64) -> Vec<u8> {
+    let mut body = vec![0, 0, 0, 8, 0, 0, 0, u8::from(commit), 12];
+    body.extend_from_slice(&[0, 0, 0, 0, 0, 3, 0]); // version 0, coordinator epoch 3, no headers
+    let sender = Sender { id, epoch, sequence: -1, transactional: true };
+    let mut bytes = batch(&[(b"", timestamp)], Some(sender));
+    bytes.truncate(HEADER_LEN);
+    put_varint(&mut bytes, body.len() as i64);
+    bytes.extend_from_slice(&body);
+    bytes[22] = 0x30;
+    let length = bytes.len() as i32 - 12;
+    bytes[8..12].copy_from_slice(&length.to_be_bytes());
+    let crc = compute_crc(&bytes);
+    bytes[17..21].copy_from_slice(&crc.to_be_bytes());
+    bytes
+}
+
 /// One record of `len` bytes at `timestamp`.
 pub fn one(len: usize, timestamp: i64) -> Vec<u8> {
     batch(&[(&vec![b'x'; len], timestamp)], None)
