@@ -1,5 +1,5 @@
 //! Partitions written by Apache Kafka, opened by the engine: equal answers, equal files.
-#![allow(missing_docs, clippy::disallowed_methods, reason = "looks at files")]
+#![allow(missing_docs, clippy::disallowed_methods, clippy::unwrap_used, reason = "looks at files")]
 
 mod support;
 

@@ -1,5 +1,7 @@
 //! Data directories written by Apache Kafka, unpacked, with Kafka's own answers about them.
 
+#![allow(clippy::disallowed_methods, reason = "unpacks real files")]
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -311,8 +311,12 @@ impl FileSystem for SimulatedDisk {
         Ok(())
     }
 
-    fn remove_dir_all(&self, _path: &Path) -> io::Result<()> {
-        unimplemented!("no test removes a directory")
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.directories.retain(|directory, _| !directory.starts_with(path));
+        let (parent, name) = split(path);
+        state.directory(parent)?.change(NameChange::Remove(name.to_owned()));
+        Ok(())
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
