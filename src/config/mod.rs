@@ -1,6 +1,6 @@
 //! One table of settings: Kafka name, type, default, bounds, scope, doc; parsing; the values in force.
 //!
-//! [`load`] takes command line, environment and properties file together to [`BrokerSettings`]. [`TopicSettings::resolve`]
+//! [`load()`] takes command line, environment and properties file together to [`BrokerSettings`]. [`TopicSettings::resolve`]
 //! puts a topic's overrides over the [`Layers`] of broker values. The checks of overrides, DescribeConfigs, the page
 //! `docs/configs.md` and `highwater config` are made from the same rows ([`table`]). Nothing here does I/O.
 

@@ -100,7 +100,7 @@ impl<'a> Decompressor<'a> {
         Ok(Self(Stream::Lz4(lz4::Stream::new(input, checksum)?)))
     }
 
-    /// Appends some more bytes to `to`, how many is up to the codec: what fits its spare room or [`PIECE_LEN`], or one
+    /// Appends some more bytes to `to`, how many is up to the codec: what fits its spare room or `PIECE_LEN`, or one
     /// block. False at the end.
     pub fn read_more(&mut self, to: &mut Vec<u8>) -> Result<bool, DecompressError> {
         match &mut self.0 {

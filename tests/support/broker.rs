@@ -39,6 +39,7 @@ pub struct Node {
 pub struct Life {
     pub broker: Arc<Broker>,
     pub shutdown: Shutdown,
+    faults: Arc<Faults>,
 }
 
 impl Node {
@@ -73,7 +74,7 @@ impl Node {
             health: Arc::new(Health::default()),
         })
         .expect("a broker");
-        Life { broker, shutdown }
+        Life { broker, shutdown, faults: Arc::clone(&self.faults) }
     }
 
     /// Names in the log directory that begin with `prefix`.
@@ -101,12 +102,10 @@ impl Life {
 
     async fn end(self) {
         self.shutdown.request();
-        let directory = Arc::downgrade(&self.broker.partitions.directories()[0]);
         drop(self.broker);
-        // Housekeeping and the sync thread let go once they have seen the request.
-        while directory.strong_count() > 0 {
-            tokio::task::yield_now().await;
-        }
+        // Housekeeping and the sync thread let go once they have seen the request; the lock is the last to go.
+        let mut locked = self.faults.locked.subscribe();
+        locked.wait_for(|locked| !locked).await.expect("the faults outlive the broker");
     }
 
     pub fn create(&self, name: &str, partitions: usize, configs: &[(&str, &str)]) {

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
+use tokio::sync::watch;
+
 use highwater::env::{
     DirEntry, Disk, DiskSpace, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
 };
@@ -19,6 +21,8 @@ pub struct Faults {
     pub sync_fails: AtomicBool,
     /// Syncs of `.log` files done.
     pub syncs: AtomicUsize,
+    /// The log directory is locked.
+    pub locked: watch::Sender<bool>,
     held: Mutex<bool>,
     released: Condvar,
 }
@@ -90,7 +94,9 @@ impl FileSystem for FaultyFiles {
     }
 
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>, LockError> {
-        Disk.lock(path)
+        let lock = Disk.lock(path)?;
+        self.0.locked.send_replace(true);
+        Ok(Box::new(ObservedLock { lock: Some(lock), faults: Arc::clone(&self.0) }))
     }
 
     fn space(&self, path: &Path) -> io::Result<DiskSpace> {
@@ -144,5 +150,21 @@ impl File for FaultyFile {
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.file.descriptor()
+    }
+}
+
+/// Tells when it is released, which is the last thing that a broker which just goes away does.
+#[derive(Debug)]
+struct ObservedLock {
+    lock: Option<Box<dyn FileLock>>,
+    faults: Arc<Faults>,
+}
+
+impl FileLock for ObservedLock {}
+
+impl Drop for ObservedLock {
+    fn drop(&mut self) {
+        self.lock = None;
+        self.faults.locked.send_replace(false);
     }
 }

@@ -1,7 +1,7 @@
 //! Sockets: listeners, connections, frames, replies in order.
 //!
 //! One task per connection and nothing between the socket and the handler: the task reads frames, calls handlers in order,
-//! polls the replies that are still to come in order and writes. See [`connection`] for what happens in one wake-up.
+//! polls the replies that are still to come in order and writes. See `connection` for what happens in one wake-up.
 
 mod complaints;
 mod connection;
