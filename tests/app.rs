@@ -1,6 +1,12 @@
 //! The process as an operator meets it: start, stop, refusal, crash.
 
-#![allow(clippy::disallowed_methods, reason = "starts processes and looks at their files")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a test may panic, and plays the machine and the operator"
+)]
 
 #[path = "app/process.rs"]
 mod process;

@@ -1,8 +1,10 @@
 //! The data path of a broker without sockets: acknowledgements and syncs, long polls, faults, restarts.
 #![allow(
     missing_docs,
+    clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a test looks at files and spawns tasks"
+    clippy::print_stdout,
+    reason = "a test may panic, and plays the machine and the operator"
 )]
 
 mod support;

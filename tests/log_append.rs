@@ -1,5 +1,11 @@
 //! Appending to a log, reading it back, closing and opening it again.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a test may panic, and plays the machine and the operator"
+)]
 
 mod support;
 

@@ -1,5 +1,11 @@
 //! Power cuts, full disks and broken disks: what was synced is kept, nothing is half visible.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a test may panic, and plays the machine and the operator"
+)]
 
 mod support;
 

@@ -1,6 +1,12 @@
 //! The log against a model of it: random appends, resends, rolls, restarts of every kind, damaged tails, retention,
 //! DeleteRecords; after every step reads at every offset and timestamp questions.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a test may panic, and plays the machine and the operator"
+)]
 
 mod support;
 

@@ -45,7 +45,7 @@ fn open(golden: &MetadataLog, snapshot_after_bytes: u64) -> MetadataStore {
 /// Kafka's answers: those of the running broker before a clean stop, or after the start that followed a kill.
 fn answers(golden: &MetadataLog) -> &Value {
     let after_kill = &golden.expected["afterKafkaStart"]["answers"];
-    if after_kill.is_null() { &golden.expected } else { after_kill }
+    if after_kill.is_null() { golden.expected } else { after_kill }
 }
 
 fn text_map(json: &Value) -> BTreeMap<String, String> {

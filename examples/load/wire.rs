@@ -2,7 +2,6 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::create_topics_request::CreatableTopic;

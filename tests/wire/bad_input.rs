@@ -91,7 +91,7 @@ async fn random_frames_leave_the_broker_standing() {
 /// Noise, or a sound body with one byte changed.
 fn damaged(dice: &SeededRandom, api: &Api, version: i16, noise: Vec<u8>) -> Vec<u8> {
     let mut body = synthetic::body(api, version).to_vec();
-    if body.is_empty() || dice.next_u64() % 2 == 0 {
+    if body.is_empty() || dice.next_u64().is_multiple_of(2) {
         return noise;
     }
     let at = dice.next_u64() as usize % body.len();

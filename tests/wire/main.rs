@@ -1,5 +1,13 @@
 //! The Kafka protocol over bytes and sockets, held against what Apache Kafka and its clients sent.
 
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a test may panic, and plays the machine and the operator"
+)]
+
 mod admin;
 mod allocations;
 mod bad_input;

@@ -299,7 +299,7 @@ async fn configs_take_effect_when_they_are_answered() {
     let mut session = Session::start().await;
     session.create("t", 1, &[]).await;
     let large = batch(&[&[b'x'; 2000]]);
-    let mut produced =
+    let produced =
         async |session: &mut Session| session.produce("t", 0, large.clone()).await.error_code;
     assert_eq!(produced(&mut session).await, NONE);
     set(&mut session, TOPIC, "t", "max.message.bytes", Some("1000")).await;
