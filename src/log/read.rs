@@ -44,6 +44,7 @@ impl LogView {
         while let Some(segment) = self.segments.get(number) {
             let segment_end = self.len_of(number);
             if let Some(first) = segment.find(from, segment_end)? {
+                self.close_before(number);
                 let last = self.end_in_file(number, segment, end)?;
                 return Ok(read_segment(segment, cut(&first, last, &limit))?);
             }
@@ -65,6 +66,16 @@ impl LogView {
         }
         let bytes = self.position_estimate(end).saturating_sub(self.position_estimate(from));
         usize::try_from(bytes).unwrap_or(usize::MAX).clamp(1, enough.max(1))
+    }
+
+    /// A reader that goes through many segments leaves no descriptors behind: those of the segment before the one it reads
+    /// are closed. Another reader there opens them again.
+    fn close_before(&self, number: usize) {
+        if let Some(before) =
+            number.checked_sub(1).and_then(|before| self.segments.sealed.get(before))
+        {
+            before.files.close();
+        }
     }
 
     fn check_range(&self, offset: Offset) -> Result<(), ReadError> {

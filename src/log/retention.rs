@@ -70,6 +70,8 @@ pub(super) fn plan(segments: &[SegmentAge], settings: &TopicSettings, bounds: &B
 impl Log {
     /// Deletes what retention allows (plan and execution; files are renamed to `.deleted`); the number of segments. Blocks.
     pub fn apply_retention(&mut self, now: Timestamp, high_watermark: Offset) -> io::Result<usize> {
+        // What readers that have gone left open.
+        self.segments.sealed.iter().for_each(|segment| segment.files.close());
         let bounds = Bounds { now, log_start: self.log_start, high_watermark };
         let count = plan(&self.ages()?, &self.settings, &bounds);
         if count == 0 {

@@ -73,13 +73,18 @@ impl SegmentFiles {
         self.directory.join(file_name(self.base, kind))
     }
 
-    /// The open file; handles stay valid when the file is renamed or removed. Opens it if it is not: blocks then.
-    pub(super) fn open(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
-        let mut opened = self.opened.lock();
+    fn current_path(&self, kind: FileKind, opened: &Opened) -> PathBuf {
         let mut path = self.path(kind);
         if opened.deleted {
             path.as_mut_os_string().push(DELETED_SUFFIX);
         }
+        path
+    }
+
+    /// The open file; handles stay valid when the file is renamed or removed. Opens it if it is not: blocks then.
+    pub(super) fn open(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
+        let mut opened = self.opened.lock();
+        let path = self.current_path(kind, &opened);
         let Some(slot) = opened.slot(kind) else {
             return self.files.open(&path, OpenMode::ReadOnly);
         };
@@ -87,6 +92,13 @@ impl SegmentFiles {
             *slot = Some(self.files.open(&path, OpenMode::Existing)?);
         }
         Ok(Arc::clone(slot.as_ref().expect("just opened")))
+    }
+
+    /// A file for one look: it is not kept open.
+    pub(super) fn open_once(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
+        // Under the lock, so that it is not renamed meanwhile.
+        let opened = self.opened.lock();
+        self.files.open(&self.current_path(kind, &opened), OpenMode::ReadOnly)
     }
 
     /// A file of the segment for writing, created if there is none.
@@ -255,7 +267,7 @@ impl Segment {
         if let Some(known) = self.largest.get() {
             return Ok(*known);
         }
-        let last = self.index.last_time(|| self.files.open(FileKind::TimeIndex))?;
+        let last = self.index.last_time(|| self.files.open_once(FileKind::TimeIndex))?;
         let largest = last.map_or(LargestTimestamp::none(self.base), |entry| LargestTimestamp {
             timestamp: entry.timestamp,
             offset: entry.offset,

@@ -40,7 +40,8 @@ impl LogView {
         segment: &Segment,
         time: Timestamp,
     ) -> io::Result<Option<OffsetAtTime>> {
-        let floor = segment.index.time_floor(time, || segment.files.open(FileKind::TimeIndex))?;
+        let floor =
+            segment.index.time_floor(time, || segment.files.open_once(FileKind::TimeIndex))?;
         let from = floor.map_or(segment.base, |entry| entry.offset).max(self.log_start);
         let mut scan = segment.scan_from(from, self.len_of(number))?;
         while let Some(start) = scan.next()? {
