@@ -15,7 +15,9 @@ use crate::config::BrokerSettings;
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::gateway::Gateway;
 use crate::kafka::network::{self, BindError, Server};
-use crate::metadata::{Endpoint, MetadataError, MetadataStore, OpenMetadata};
+use crate::metadata::{
+    ConfigResource, Endpoint, Image, MetadataError, MetadataStore, OpenMetadata,
+};
 use crate::observe::{Health, Metrics, Phase};
 use crate::storage::{LogDirectory, MetaProperties, OpenDirectoryError};
 
@@ -208,6 +210,7 @@ fn open_broker(env: Env, parts: Parts) -> Result<Arc<Broker>, StartError> {
     open.snapshot_after_bytes = settings.metadata_log_max_record_bytes_between_snapshots;
     open.endpoints = endpoints(&settings);
     let metadata = Arc::new(MetadataStore::open(open)?);
+    let settings = with_overrides(&settings, &metadata.image());
     let budget = ByteBudget::new(settings.memory_bytes);
     Ok(Broker::open(OpenBroker {
         env,
@@ -227,6 +230,12 @@ async fn open_gateway(broker: &Arc<Broker>) -> Result<Option<Gateway>, StartErro
         Ok(gateway) => Ok(Some(gateway)),
         Err(source) => Err(StartError::Http { address, source }),
     }
+}
+
+/// What was changed while an earlier life of the broker ran, and can be changed only at a start.
+fn with_overrides(settings: &BrokerSettings, image: &Image) -> BrokerSettings {
+    let of_this_broker = image.overrides(&ConfigResource::Broker(settings.node_id));
+    settings.with_dynamic(&of_this_broker, &image.overrides(&ConfigResource::ClusterDefault))
 }
 
 fn endpoints(settings: &BrokerSettings) -> Vec<Endpoint> {

@@ -12,7 +12,7 @@ use highwater::app::{self, Running, StartArgs};
 use highwater::cli::{self, Arguments, BrokerArguments};
 use highwater::config::{BrokerSettings, Durability, Loaded};
 use highwater::env::{self, Env};
-use highwater::observe;
+use highwater::observe::{self, Logging};
 use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -68,8 +68,7 @@ fn run_command(command: cli::Command) -> Result<ExitCode, Failure> {
 
 fn run_broker(env: &Env, arguments: &BrokerArguments) -> Result<ExitCode, Failure> {
     let loaded = arguments.load(env.files.as_ref()).map_err(|e| Failure::new(USAGE, e))?;
-    let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| loaded.settings.log_level.clone());
-    let logging = observe::start_logging(&filter).map_err(|e| Failure::new(USAGE, e))?;
+    let logging = start_logging(&loaded.settings)?;
     observe::log_panics();
     log_notes(&loaded);
     if let Err(error) = env::raise_descriptor_limit() {
@@ -82,6 +81,15 @@ fn run_broker(env: &Env, arguments: &BrokerArguments) -> Result<ExitCode, Failur
     runtime.shutdown_background();
     drop(logging);
     ended
+}
+
+/// RUST_LOG goes before the setting, as in every Rust program.
+fn start_logging(settings: &BrokerSettings) -> Result<Logging, Failure> {
+    let (origin, filter) = match std::env::var("RUST_LOG") {
+        Ok(filter) => ("RUST_LOG", filter),
+        Err(_) => ("highwater.log.level", settings.log_level.clone()),
+    };
+    observe::start_logging(&filter).map_err(|e| Failure::new(USAGE, format!("{origin}: {e}")))
 }
 
 fn runtime() -> io::Result<Runtime> {

@@ -85,7 +85,8 @@ pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
 fn read(files: &dyn FileSystem, path: &Path) -> Result<PropertiesFile, SourcesError> {
     let unreadable =
         |e: io::Error| SourcesError::File { path: path.to_owned(), reason: e.to_string() };
-    let missing = || unreadable(io::ErrorKind::NotFound.into());
+    let missing =
+        || SourcesError::File { path: path.to_owned(), reason: "there is no such file".to_owned() };
     let bytes = files.read(path).map_err(unreadable)?.ok_or_else(missing)?;
     Ok(PropertiesFile { path: path.to_owned(), bytes })
 }

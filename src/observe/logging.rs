@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -35,6 +36,12 @@ pub fn check_log_filter(filter: &str) -> Result<(), InvalidLogFilter> {
 
 fn parse_filter(filter: &str) -> Result<EnvFilter, InvalidLogFilter> {
     let invalid = |reason: String| InvalidLogFilter { filter: filter.to_owned(), reason };
+    // A bare word that is no level would be taken for the name of a crate, and nothing would be logged.
+    let bare = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric());
+    let mut words = filter.split(',').map(str::trim).filter(bare);
+    if let Some(word) = words.find(|word| word.parse::<LevelFilter>().is_err()) {
+        return Err(invalid(format!("{word} is no level")));
+    }
     EnvFilter::builder().parse(filter).map_err(|e| invalid(e.to_string()))
 }
 

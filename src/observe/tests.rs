@@ -139,6 +139,8 @@ fn log_filters_are_checked() {
     for filter in ["info", "warn,highwater::log=trace", "off"] {
         assert!(check_log_filter(filter).is_ok(), "{filter}");
     }
-    let error = check_log_filter("highwater=loud").unwrap_err().to_string();
-    assert!(error.starts_with("`highwater=loud` is no log filter"), "{error}");
+    for filter in ["loud", "highwater=loud", "info,verbose"] {
+        let error = check_log_filter(filter).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{filter}` is no log filter: ")), "{error}");
+    }
 }

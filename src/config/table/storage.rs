@@ -110,7 +110,8 @@ pub(super) const ROWS: &[Setting] = settings! {
     "message.max.bytes": Int = "1048588", at_least(0), High, cluster_wide, acts
         => "Largest batch of records, as compressed, unless the topic says otherwise.";
     "num.recovery.threads.per.data.dir": Int = "2", at_least(1), High, cluster_wide, acts
-        => "Threads for each log directory that recover partitions after an unclean stop.";
+        => "Threads for each log directory that recover partitions after an unclean stop. \
+            A change while the broker runs acts at its next start.";
     "num.replica.alter.log.dirs.threads": Int = null, ANY, High, read_only, not_here
         => "Threads that move partitions between directories, which is not built yet.";
 };
