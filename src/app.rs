@@ -55,6 +55,11 @@ pub enum StartError {
     Metadata(#[from] MetadataError),
 }
 
+/// Closing the logs panicked, which has been reported when it happened. The stop is not marked as clean.
+#[derive(Debug, thiserror::Error)]
+#[error("the logs could not be closed; the next start recovers them")]
+pub struct StopPanicked;
+
 /// A running broker. Dropping it without [`Running::stop`] leaves the log directories as a crash would.
 #[derive(Debug)]
 pub struct Running {
@@ -129,15 +134,15 @@ impl Running {
 
     /// Stops: no new connections, begun requests are answered, everything is synced, the stop is marked as clean. Takes
     /// [`ANSWER_WITHIN`] at most for the answers, and what the disk needs for the rest.
-    pub async fn stop(self) {
+    pub async fn stop(self) -> Result<(), StopPanicked> {
         self.health.enter(Phase::Stopping);
         self.server.stop(ANSWER_WITHIN).await;
         let broker = self.broker;
-        // A panic in it has been reported when it happened; without a mark the next start recovers.
-        let _ = env::spawn_blocking(move || broker.close()).await;
+        let closed = env::spawn_blocking(move || broker.close()).await;
         if let Some(gateway) = self.gateway {
             gateway.stop().await;
         }
+        closed.map_err(|_| StopPanicked)
     }
 }
 

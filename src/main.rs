@@ -133,7 +133,8 @@ async fn serve(env: &Env, settings: BrokerSettings) -> Result<ExitCode, Failure>
 
 async fn stop(running: Running, signals: &mut Signals) -> Result<(), Failure> {
     tokio::select! {
-        () = running.stop() => {
+        stopped = running.stop() => {
+            stopped.map_err(|e| Failure::new(1, e))?;
             tracing::info!("stopped");
             Ok(())
         }

@@ -59,7 +59,7 @@ async fn a_broker_starts_serves_and_stops_inside_a_process() {
         assert_ne!(address.port(), 0);
         assert!(tokio::task::spawn_blocking(move || answers(address)).await.unwrap());
         assert!(!has_clean_mark(directory.path()), "a crash from here on is not a clean stop");
-        running.stop().await;
+        running.stop().await.unwrap();
         assert!(has_clean_mark(directory.path()));
     }
 }
@@ -83,7 +83,7 @@ async fn the_http_port_answers_probes_and_metrics() {
     assert!(metrics.contains("\nhighwater_requests_total{api=\"ApiVersions\"} 1\n"), "{metrics}");
     assert!(metrics.contains("\nkafka_brokers 1\n"), "{metrics}");
     assert!(nothing.starts_with("HTTP/1.1 404 Not Found\r\n"), "{nothing}");
-    running.stop().await;
+    running.stop().await.unwrap();
 }
 
 fn get(address: SocketAddr, path: &str) -> String {

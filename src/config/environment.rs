@@ -2,6 +2,8 @@
 
 /// Variables that configure a JVM, the image's scripts or this project's tests and not the broker; ignored quietly.
 const NOT_SETTINGS: &[&str] = &[
+    "HIGHWATER_FUZZ_CASES",
+    "HIGHWATER_FUZZ_SEED",
     "HIGHWATER_WRITE_DOCS",
     "KAFKA_CLUSTER_ID",
     "KAFKA_GC_LOG_OPTS",

@@ -310,14 +310,20 @@ pub fn accepted(setting: &Setting) -> String {
     }
 }
 
+/// Edits between a misspelt key and the one that is meant.
+const EDITS_MAX: usize = 2;
+
 /// The setting that a misspelt key is closest to, if one is close: at most two edits away, or the broker's name of a topic
 /// setting.
 pub fn similar(key: &str) -> Option<&'static str> {
     if let Some(synonym) = table::topic(key).and_then(|row| row.synonyms().first()) {
         return Some(synonym);
     }
-    let distances = table::broker_settings().map(|row| (edits(key, row.name), row.name));
-    distances.filter(|(distance, _)| *distance <= 2).min().map(|(_, name)| name)
+    // A distance is at least the difference in length, which is cheap to see.
+    let near = |row: &&Setting| row.name.len().abs_diff(key.len()) <= EDITS_MAX;
+    let distances =
+        table::broker_settings().filter(near).map(|row| (edits(key, row.name), row.name));
+    distances.filter(|(distance, _)| *distance <= EDITS_MAX).min().map(|(_, name)| name)
 }
 
 /// Levenshtein distance.

@@ -46,6 +46,8 @@ targets! {
     meta_properties: seeds::golden("meta.properties"), targets::meta_properties;
     clean_shutdown: seeds::golden("kafka_cleanshutdown"), targets::clean_shutdown;
     metadata_record: seeds::metadata_records(), targets::metadata_record;
+    properties_file: seeds::properties_files(), targets::properties_file;
+    settings: seeds::properties_files(), targets::settings;
     request_body: seeds::requests(), targets::request_body;
     produce_body: seeds::requests_of(0), targets::produce_body;
 }

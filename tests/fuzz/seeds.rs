@@ -164,6 +164,12 @@ pub fn metadata_records() -> Vec<Seed> {
 }
 
 /// Requests of real clients, header and body.
+pub fn properties_files() -> Vec<Seed> {
+    let server = include_bytes!("../../src/config/tests/stock/server.properties");
+    let escapes = b"\\\nlisteners = PLAINTEXT://\\\n  [::1]:0\r\nbroker.rack:caf\\u00e9\n! no\nlog.dirs\\\n=/a,/b";
+    [&server[..], &escapes[..]].map(|bytes| Seed { bytes: bytes.to_vec(), repair: |_| {} }).into()
+}
+
 pub fn requests() -> Vec<Seed> {
     seeds(captured(), as_they_are)
 }

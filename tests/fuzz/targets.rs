@@ -1,7 +1,10 @@
 //! What must hold of any input, parser by parser. Each returns the memory that its input may cost.
 
 use bytes::Bytes;
-use highwater::config::{Codec, TargetCodec, TimestampType, TopicSettings};
+use highwater::config::{
+    Codec, PropertiesFile, Sources, TargetCodec, TimestampType, TopicSettings, load,
+    parse_properties,
+};
 use highwater::kafka::api_table::{Api, Body};
 use highwater::kafka::codec::produce::ProduceRequest;
 use highwater::kafka::guard;
@@ -290,4 +293,23 @@ pub fn produce_body(input: &[u8]) -> Allowance {
         }
     }
     Allowance(4096 + 16 * input.len())
+}
+
+pub fn properties_file(input: &[u8]) -> Allowance {
+    if let Ok(entries) = parse_properties(input) {
+        let lines = 1 + input.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
+        assert!(entries.iter().all(|entry| (1..=lines).contains(&entry.line)));
+        assert!(entries.is_sorted_by(|a, b| a.line < b.line));
+    }
+    Allowance(OVERHEAD + 64 * input.len())
+}
+
+/// Whatever a file says, it gives settings or the places of what is wrong in it.
+pub fn settings(input: &[u8]) -> Allowance {
+    let file = PropertiesFile { path: "f".into(), bytes: input.to_vec() };
+    match load(Sources { file: Some(file), ..Sources::default() }) {
+        Ok(loaded) => assert!(!loaded.settings.listeners.is_empty()),
+        Err(error) => assert!(!error.problems.is_empty()),
+    }
+    Allowance(OVERHEAD + 64 * input.len())
 }
