@@ -30,6 +30,7 @@ mod usage;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use self::agenda::Agenda;
@@ -50,6 +51,9 @@ use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
 use crate::types::{PartitionIndex, TopicId};
 
+/// Admin requests that are worked on at a time: each may hold an answer of many megabytes, and changes wait for one lock anyway.
+const ADMIN_TURNS: usize = 4;
+
 /// The broker without any front end.
 #[derive(Debug)]
 pub struct Broker {
@@ -68,6 +72,8 @@ pub struct Broker {
     /// Held on blocking threads while a change of topics or configs is checked and written, so that what was checked is what
     /// is changed.
     pub changes: Mutex<()>,
+    /// Turns of admin requests on the blocking pool; a request without one waits, and costs no thread meanwhile.
+    pub admin_turns: Arc<Semaphore>,
     /// The partitions touched in this life.
     pub partitions: Arc<PartitionRegistry>,
     /// Incremental fetch sessions.

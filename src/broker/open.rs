@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
-use super::Broker;
 use super::agenda::{Agenda, Job};
 use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
 use super::producer_ids::ProducerIds;
 use super::registry::{NewRegistry, PartitionRegistry, Placement};
+use super::{ADMIN_TURNS, Broker};
 use crate::config::BrokerSettings;
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::log::TailPool;
@@ -92,6 +93,7 @@ impl Broker {
             partitions,
             agenda,
             changes: Mutex::new(()),
+            admin_turns: Arc::new(Semaphore::new(ADMIN_TURNS)),
             housekeeping: Mutex::new(None),
         });
         *broker.housekeeping.lock() = Some(broker.start_housekeeping());

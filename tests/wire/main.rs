@@ -16,6 +16,7 @@ mod calls;
 mod captures;
 mod client;
 mod codecs;
+mod configs;
 mod connections;
 mod fetch;
 mod guard;

@@ -1,4 +1,4 @@
-//! Topics over a socket: creation on first use, deletion under load, restarts, addresses, configs that take effect. What Kafka answers
+//! Topics over a socket: creation on first use, deletion under load, restarts, addresses. What Kafka answers
 //! to each request is compared in `admin.rs`.
 
 use std::path::Path;
@@ -10,17 +10,12 @@ use highwater::kafka::codec;
 use highwater::types::Uuid;
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
-use kafka_protocol::messages::incremental_alter_configs_request::{
-    AlterConfigsResource, AlterableConfig,
-};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::metadata_response::MetadataResponseTopic;
 use kafka_protocol::messages::{
     CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse,
-    FetchRequest, FetchResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
-    MetadataRequest, MetadataResponse, ProduceResponse,
+    FetchRequest, FetchResponse, MetadataRequest, MetadataResponse, ProduceResponse,
 };
-use kafka_protocol::protocol::StrBytes;
 use tempfile::TempDir;
 
 use crate::broker::TestBroker;
@@ -32,18 +27,12 @@ use crate::records::batch;
 const METADATA: i16 = 3;
 const CREATE_TOPICS: i16 = 19;
 const DELETE_TOPICS: i16 = 20;
-const INCREMENTAL_ALTER_CONFIGS: i16 = 44;
 
 const NONE: i16 = 0;
 const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
-const MESSAGE_TOO_LARGE: i16 = 10;
 const INVALID_TOPIC_EXCEPTION: i16 = 17;
 const INVALID_REPLICATION_FACTOR: i16 = 38;
 const UNKNOWN_TOPIC_ID: i16 = 100;
-
-fn text(text: &str) -> StrBytes {
-    StrBytes::from_string(text.to_owned())
-}
 
 fn asks_for(names: &[&str]) -> MetadataRequest {
     let topic = |name: &&str| MetadataRequestTopic::default().with_name(Some(topic_name(name)));
@@ -274,41 +263,4 @@ async fn each_listener_tells_its_own_address() {
     let expected = [("127.0.0.1".to_owned(), bound), ("broker.example".to_owned(), 19092)];
     assert_eq!(addresses, expected);
     broker.stop().await;
-}
-
-async fn set(session: &mut Session, kind: i8, name: &str, key: &str, value: Option<&str>) {
-    let (set, delete) = (0, 1);
-    let config = AlterableConfig::default()
-        .with_name(text(key))
-        .with_config_operation(if value.is_some() { set } else { delete })
-        .with_value(value.map(text));
-    let resource = AlterConfigsResource::default()
-        .with_resource_type(kind)
-        .with_resource_name(text(name))
-        .with_configs(vec![config]);
-    let request = IncrementalAlterConfigsRequest::default().with_resources(vec![resource]);
-    let answer: IncrementalAlterConfigsResponse =
-        session.call(INCREMENTAL_ALTER_CONFIGS, 1, &request).await;
-    assert_eq!(answer.responses[0].error_code, NONE, "{:?}", answer.responses[0].error_message);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn configs_take_effect_when_they_are_answered() {
-    const TOPIC: i8 = 2;
-    const BROKER: i8 = 4;
-    let mut session = Session::start().await;
-    session.create("t", 1, &[]).await;
-    let large = batch(&[&[b'x'; 2000]]);
-    let produced =
-        async |session: &mut Session| session.produce("t", 0, large.clone()).await.error_code;
-    assert_eq!(produced(&mut session).await, NONE);
-    set(&mut session, TOPIC, "t", "max.message.bytes", Some("1000")).await;
-    assert_eq!(produced(&mut session).await, MESSAGE_TOO_LARGE);
-    set(&mut session, TOPIC, "t", "max.message.bytes", None).await;
-    assert_eq!(produced(&mut session).await, NONE);
-    set(&mut session, BROKER, "", "message.max.bytes", Some("1000")).await;
-    assert_eq!(produced(&mut session).await, MESSAGE_TOO_LARGE, "the default of all brokers");
-    set(&mut session, BROKER, "1", "message.max.bytes", Some("5000")).await;
-    assert_eq!(produced(&mut session).await, NONE, "this broker's own value is stronger");
-    session.broker.stop().await;
 }

@@ -8,7 +8,7 @@ use super::placement::{self, Assignment, InvalidAssignment};
 use super::{BATCH_RECORDS_MAX, Mode};
 use crate::broker::Broker;
 use crate::broker::configs::BrokerConfigs;
-use crate::config::{BrokerSettings, DescribedConfig, InvalidOverride, validate_topic_overrides};
+use crate::config::{BrokerSettings, InvalidOverride, validate_topic_overrides};
 use crate::metadata::{Image, MetadataError, NewTopic};
 use crate::types::{BrokerId, InvalidTopicName, TopicId, TopicName};
 
@@ -58,8 +58,8 @@ pub struct CreatedTopic {
     pub partitions: i32,
     /// Number of replicas of each.
     pub replication_factor: i16,
-    /// All its configs, by name.
-    pub configs: Vec<DescribedConfig>,
+    /// What is set on it; the rest of its configs is the broker's.
+    pub overrides: BTreeMap<String, String>,
 }
 
 /// What became of one topic.
@@ -160,7 +160,7 @@ impl Broker {
         };
         let tell = |(name, result): (String, Result<Laid, CreateTopicError>)| CreateTopicOutcome {
             name,
-            result: result.map(|laid| laid.describe(&rules.configs)),
+            result: result.map(Laid::tell),
         };
         created.into_iter().map(tell).collect()
     }
@@ -234,12 +234,12 @@ pub(super) struct Laid {
 }
 
 impl Laid {
-    fn describe(self, configs: &BrokerConfigs) -> CreatedTopic {
+    fn tell(self) -> CreatedTopic {
         CreatedTopic {
             id: self.id,
             partitions: i32::try_from(self.topic.partitions.len()).unwrap_or(i32::MAX),
             replication_factor: self.topic.replication_factor,
-            configs: configs.of_topic(&self.topic.configs),
+            overrides: self.topic.configs,
         }
     }
 }

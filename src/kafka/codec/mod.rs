@@ -6,7 +6,7 @@ pub mod produce;
 
 pub use convert::{broker, brokers, names, optional_text, topic_name};
 
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 
 use super::handler::{Disconnect, Outcome, Request, Response};
@@ -27,10 +27,32 @@ pub fn decode_body<M: Decodable>(mut body: Bytes, version: i16) -> Result<M, Dis
 /// Encodes `message` into one buffer of exactly its size. An error means that the handler set a field that `version` does not
 /// have: a fault of ours, answered by closing the connection.
 pub fn encode<M: Encodable>(message: &M, version: i16) -> Result<Response, Disconnect> {
-    let unencodable =
-        |error| Disconnect(format!("{} v{version} cannot be encoded: {error:#}", type_name::<M>()));
+    let unencodable = |error| unencodable::<M>(version, &error);
     let mut buffer = BytesMut::with_capacity(message.compute_size(version).map_err(unencodable)?);
     message.encode(&mut buffer, version).map_err(unencodable)?;
+    Ok(Response::from(buffer))
+}
+
+/// Encodes a response of a throttle time of zero and one list, element by element, so that memory holds the answer once and in
+/// its encoded form. `element` makes the next one and is told how many bytes there are so far.
+pub fn encode_list<M: Encodable>(
+    version: i16,
+    flexible_from: i16,
+    len: usize,
+    mut element: impl FnMut(usize, usize) -> M,
+) -> Result<Response, Disconnect> {
+    let flexible = version >= flexible_from;
+    let mut head = Writer::new(16, flexible);
+    head.int32(0);
+    head.len(Some(len));
+    let mut buffer = head.into_inner();
+    for number in 0..len {
+        let next = element(number, buffer.len());
+        next.encode(&mut buffer, version).map_err(|error| unencodable::<M>(version, &error))?;
+    }
+    if flexible {
+        buffer.put_u8(0);
+    }
     Ok(Response::from(buffer))
 }
 
@@ -122,6 +144,10 @@ impl Progress {
     fn finish(&self) {
         assert!(self.topics_left == 0 && self.partitions_left == 0, "fewer than announced");
     }
+}
+
+fn unencodable<M>(version: i16, error: &dyn std::fmt::Display) -> Disconnect {
+    Disconnect(format!("{} v{version} cannot be encoded: {error:#}", type_name::<M>()))
 }
 
 fn type_name<M>() -> &'static str {

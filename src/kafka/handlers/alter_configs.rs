@@ -17,8 +17,8 @@ pub fn handle(request: Request) -> Outcome {
     let Request { version, broker, .. } = request;
     let mode = config_changes::mode(body.validate_only);
     let asked: Vec<Asked> = body.resources.iter().map(asked).collect();
-    blocking::serial_reply(version, move || {
-        let told = config_changes::make(&broker, asked, mode);
+    blocking::serial_reply(broker, version, move |broker| {
+        let told = config_changes::make(broker, asked, mode);
         let responses = told.into_iter().map(response).collect();
         AlterConfigsResponse::default().with_responses(responses)
     })

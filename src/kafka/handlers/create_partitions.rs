@@ -23,7 +23,7 @@ pub fn handle(request: Request) -> Outcome {
         mode: if body.validate_only { Mode::ValidateOnly } else { Mode::Apply },
         topics: body.topics.iter().map(growth).collect(),
     };
-    blocking::serial_reply(version, move || {
+    blocking::serial_reply(broker, version, move |broker| {
         let results = broker.create_partitions(wanted).into_iter().map(result).collect();
         CreatePartitionsResponse::default().with_results(results)
     })

@@ -2,18 +2,23 @@
 //!
 //! Answers stand in the order of the request; Kafka puts names that come twice last.
 
+use kafka_protocol::messages::CreateTopicsRequest;
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::create_topics_response::{
     CreatableTopicConfigs, CreatableTopicResult,
 };
-use kafka_protocol::messages::{CreateTopicsRequest, CreateTopicsResponse};
 
+use crate::broker::Broker;
+use crate::broker::configs::BrokerConfigs;
 use crate::broker::topics::{
     Assignment, CreateTopicError, CreateTopicOutcome, CreateTopics, CreatedTopic, Mode, TopicSpec,
 };
 use crate::config::DescribedConfig;
-use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, blocking, codec};
 use crate::types::{BrokerId, PartitionIndex};
+
+/// First version with compact lengths and tags.
+const FLEXIBLE_FROM: i16 = 5;
 
 /// Answers a CreateTopics request.
 pub fn handle(request: Request) -> Outcome {
@@ -26,7 +31,7 @@ pub fn handle(request: Request) -> Outcome {
         mode: if body.validate_only { Mode::ValidateOnly } else { Mode::Apply },
         topics: body.topics.iter().map(spec).collect(),
     };
-    blocking::serial_reply(version, move || respond(broker.create_topics(wanted), version))
+    blocking::serial(broker, move |broker| respond(broker, wanted, version))
 }
 
 fn spec(topic: &CreatableTopic) -> TopicSpec {
@@ -52,17 +57,25 @@ fn spec(topic: &CreatableTopic) -> TopicSpec {
     }
 }
 
-fn respond(outcomes: Vec<CreateTopicOutcome>, version: i16) -> CreateTopicsResponse {
-    let topics = outcomes.into_iter().map(|outcome| result(outcome, version)).collect();
-    CreateTopicsResponse::default().with_topics(topics)
+/// The configs of each topic are told: of ten thousand topics in one request that is too much to hold but in encoded form.
+fn respond(broker: &Broker, wanted: CreateTopics, version: i16) -> Result<Response, Disconnect> {
+    let outcomes = broker.create_topics(wanted);
+    let configs = BrokerConfigs::at(&broker.settings, &broker.metadata.image());
+    codec::encode_list(version, FLEXIBLE_FROM, outcomes.len(), |number, _| {
+        result(&outcomes[number], &configs, version)
+    })
 }
 
-fn result(outcome: CreateTopicOutcome, version: i16) -> CreatableTopicResult {
+fn result(
+    outcome: &CreateTopicOutcome,
+    configs: &BrokerConfigs,
+    version: i16,
+) -> CreatableTopicResult {
     let named = CreatableTopicResult::default().with_name(codec::topic_name(&outcome.name));
-    match outcome.result {
-        Ok(created) => with_created(named, created, version),
+    match &outcome.result {
+        Ok(created) => with_created(named, created, configs, version),
         Err(error) => named
-            .with_error_code(code(&error).number())
+            .with_error_code(code(error).number())
             .with_error_message(Some(codec::text(&error.to_string())))
             .with_configs(Some(Vec::new())),
     }
@@ -70,7 +83,8 @@ fn result(outcome: CreateTopicOutcome, version: i16) -> CreatableTopicResult {
 
 fn with_created(
     result: CreatableTopicResult,
-    created: CreatedTopic,
+    created: &CreatedTopic,
+    configs: &BrokerConfigs,
     version: i16,
 ) -> CreatableTopicResult {
     let result = result.with_error_message(None);
@@ -82,7 +96,7 @@ fn with_created(
     result
         .with_num_partitions(created.partitions)
         .with_replication_factor(created.replication_factor)
-        .with_configs(Some(created.configs.iter().map(config).collect()))
+        .with_configs(Some(configs.of_topic(&created.overrides).iter().map(config).collect()))
 }
 
 fn config(described: &DescribedConfig) -> CreatableTopicConfigs {

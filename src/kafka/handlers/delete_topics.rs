@@ -17,7 +17,7 @@ pub fn handle(request: Request) -> Outcome {
     };
     let Request { version, broker, .. } = request;
     let doomed = doomed(&body);
-    blocking::serial_reply(version, move || {
+    blocking::serial_reply(broker, version, move |broker| {
         let results =
             broker.delete_topics(doomed).into_iter().map(|outcome| result(outcome, version));
         DeleteTopicsResponse::default().with_responses(results.collect())

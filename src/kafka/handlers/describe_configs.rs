@@ -1,18 +1,26 @@
 //! DescribeConfigs (32), versions 1-4. KIP-133, KIP-226, KIP-482, KIP-569.
 
+use kafka_protocol::messages::DescribeConfigsRequest;
 use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
 use kafka_protocol::messages::describe_configs_response::{
     DescribeConfigsResourceResult, DescribeConfigsResult, DescribeConfigsSynonym,
 };
-use kafka_protocol::messages::{DescribeConfigsRequest, DescribeConfigsResponse};
 use kafka_protocol::protocol::StrBytes;
 
+use crate::broker::Broker;
 use crate::broker::configs::{DescribeConfigError, ResourceName, ResourceToDescribe, ResourceType};
 use crate::config::{DescribedConfig, Synonym};
-use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, blocking, codec};
 
 /// Topics that are described on the async thread, at about 50 microseconds each.
 const TOPICS_INLINE_MAX: usize = 2;
+
+/// Longest answer, in bytes, but for one more resource; the resources behind it get POLICY_VIOLATION. A request of eight bytes a
+/// resource could otherwise ask for any amount of memory. Ten thousand topics without documentation fit.
+const RESPONSE_BYTES_MAX: usize = 32 << 20;
+
+/// First version with compact lengths and tags.
+const FLEXIBLE_FROM: i16 = 4;
 
 /// Answers a DescribeConfigs request.
 pub fn handle(request: Request) -> Outcome {
@@ -21,9 +29,10 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     if is_short(&body) {
-        return codec::reply(&respond(&request, &body), request.version);
+        return respond(&request.broker, &body, request.version).into();
     }
-    blocking::later_reply(request.version, move || respond(&request, &body))
+    let version = request.version;
+    blocking::later(request.broker, move |broker| respond(broker, &body, version))
 }
 
 /// A broker has ten times the settings of a topic.
@@ -33,14 +42,26 @@ fn is_short(body: &DescribeConfigsRequest) -> bool {
         && body.resources.iter().all(|resource| kind(resource) != Some(ResourceType::Broker))
 }
 
-fn respond(request: &Request, body: &DescribeConfigsRequest) -> DescribeConfigsResponse {
+fn respond(
+    broker: &Broker,
+    body: &DescribeConfigsRequest,
+    version: i16,
+) -> Result<Response, Disconnect> {
     let asked: Option<Vec<ResourceToDescribe>> = body.resources.iter().map(asked).collect();
-    let results = match asked {
-        Some(asked) => described(request, body, &asked),
-        // One unknown type spoils the whole request, as in Kafka.
-        None => body.resources.iter().map(refused).collect(),
-    };
-    DescribeConfigsResponse::default().with_results(results)
+    let image = broker.metadata.image();
+    let show = Show::of(body, version);
+    codec::encode_list(version, FLEXIBLE_FROM, body.resources.len(), |number, bytes_so_far| {
+        let resource = &body.resources[number];
+        match &asked {
+            Some(_) if bytes_so_far > RESPONSE_BYTES_MAX => too_long(resource),
+            Some(asked) => match broker.describe_configs(&image, &asked[number]) {
+                Ok(configs) => show.resource(resource, &configs),
+                Err(error) => failed(resource, &error),
+            },
+            // One unknown type spoils the whole request, as in Kafka.
+            None => refused(resource),
+        }
+    })
 }
 
 fn asked(resource: &DescribeConfigsResource) -> Option<ResourceToDescribe> {
@@ -59,28 +80,11 @@ fn refused(resource: &DescribeConfigsResource) -> DescribeConfigsResult {
         .with_error_message(Some(codec::text(code.text())))
 }
 
-fn described(
-    request: &Request,
-    body: &DescribeConfigsRequest,
-    asked: &[ResourceToDescribe],
-) -> Vec<DescribeConfigsResult> {
-    let image = request.broker.metadata.image();
-    let show = Show {
-        synonyms: body.include_synonyms,
-        kind: request.version >= 3,
-        documentation: body.include_documentation,
-    };
-    let describe =
-        |(resource, asked): (&DescribeConfigsResource, &ResourceToDescribe)| match request
-            .broker
-            .describe_configs(&image, asked)
-        {
-            Ok(configs) => {
-                result(resource).with_configs(configs.iter().map(|c| show.config(c)).collect())
-            }
-            Err(error) => failed(resource, &error),
-        };
-    body.resources.iter().zip(asked).map(describe).collect()
+fn too_long(resource: &DescribeConfigsResource) -> DescribeConfigsResult {
+    let message = "The answer would be too long; ask for fewer resources in one request.";
+    result(resource)
+        .with_error_code(ErrorCode::PolicyViolation.number())
+        .with_error_message(Some(codec::text(message)))
 }
 
 fn result(resource: &DescribeConfigsResource) -> DescribeConfigsResult {
@@ -110,6 +114,22 @@ struct Show {
 }
 
 impl Show {
+    fn of(body: &DescribeConfigsRequest, version: i16) -> Self {
+        Self {
+            synonyms: body.include_synonyms,
+            kind: version >= 3,
+            documentation: body.include_documentation,
+        }
+    }
+
+    fn resource(
+        &self,
+        asked: &DescribeConfigsResource,
+        configs: &[DescribedConfig],
+    ) -> DescribeConfigsResult {
+        result(asked).with_configs(configs.iter().map(|config| self.config(config)).collect())
+    }
+
     fn config(&self, config: &DescribedConfig) -> DescribeConfigsResourceResult {
         let shown = DescribeConfigsResourceResult::default()
             .with_name(StrBytes::from_static_str(config.name))

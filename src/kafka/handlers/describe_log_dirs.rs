@@ -3,13 +3,14 @@
 //! A partition that nothing was written to has no directory yet; it is shown, empty, in the directory that the metadata names.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use kafka_protocol::messages::describe_log_dirs_response::{
     DescribeLogDirsPartition, DescribeLogDirsResult, DescribeLogDirsTopic,
 };
 use kafka_protocol::messages::{DescribeLogDirsRequest, DescribeLogDirsResponse};
 
-use crate::broker::DirectoryUsage;
+use crate::broker::{Broker, DirectoryUsage};
 use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
 use crate::metadata::{Image, PartitionState};
 use crate::types::TopicPartition;
@@ -20,16 +21,20 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let version = request.version;
-    blocking::later_reply(version, move || respond(&request, &body))
+    let (version, broker) = (request.version, Arc::clone(&request.broker));
+    blocking::later_reply(broker, version, move |broker| respond(broker, &body, version))
 }
 
-fn respond(request: &Request, body: &DescribeLogDirsRequest) -> DescribeLogDirsResponse {
-    let image = request.broker.metadata.image();
+fn respond(
+    broker: &Broker,
+    body: &DescribeLogDirsRequest,
+    version: i16,
+) -> DescribeLogDirsResponse {
+    let image = broker.metadata.image();
     let asked = Asked::of(body);
-    let mut directories = request.broker.directory_usage();
+    let mut directories = broker.directory_usage();
     add_unwritten(&mut directories, &image, &asked);
-    let results = directories.iter().map(|usage| result(usage, &asked, request.version)).collect();
+    let results = directories.iter().map(|usage| result(usage, &asked, version)).collect();
     DescribeLogDirsResponse::default().with_results(results)
 }
 

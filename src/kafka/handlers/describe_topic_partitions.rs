@@ -34,7 +34,7 @@ pub fn handle(request: Request) -> Outcome {
     if topics.max(partitions) <= INLINE_MAX {
         return codec::reply(&respond(&page, &body), request.version);
     }
-    blocking::later_reply(request.version, move || respond(&page, &body))
+    blocking::later_reply(request.broker, request.version, move |_| respond(&page, &body))
 }
 
 fn partitions_max(request: &Request, body: &DescribeTopicPartitionsRequest) -> usize {

@@ -29,7 +29,7 @@ pub fn handle(request: Request) -> Outcome {
     if asked.max(image.topics.len()) <= TOPICS_INLINE_MAX {
         return codec::reply(&respond(&body, &image, node, version), version);
     }
-    blocking::later_reply(version, move || respond(&body, &image, node, version))
+    blocking::later_reply(request.broker, version, move |_| respond(&body, &image, node, version))
 }
 
 fn respond(

@@ -25,7 +25,7 @@ pub fn handle(request: Request) -> Outcome {
     if image.partition_count <= PARTITIONS_INLINE_MAX {
         return codec::reply(&respond(&body, &image), request.version);
     }
-    blocking::later_reply(request.version, move || respond(&body, &image))
+    blocking::later_reply(request.broker, request.version, move |_| respond(&body, &image))
 }
 
 fn respond(

@@ -39,16 +39,18 @@ pub fn handle(request: Request) -> Outcome {
     };
     let image = request.broker.metadata.image();
     if creates(&request, &body, &image, &asked) {
-        return blocking::serial_reply(version, move || {
+        let broker = Arc::clone(&request.broker);
+        return blocking::serial_reply(broker, version, move |broker| {
             let names = named(&body);
-            let failed = request.broker.auto_create(names.iter().map(String::as_str));
-            respond(&request, &body, &request.broker.metadata.image(), failed)
+            let failed = broker.auto_create(names.iter().map(String::as_str));
+            respond(&request, &body, &broker.metadata.image(), failed)
         });
     }
     if asked.size_up_to(&image, INLINE_MAX) <= INLINE_MAX {
         return codec::reply(&respond(&request, &body, &image, Vec::new()), version);
     }
-    blocking::later_reply(version, move || respond(&request, &body, &image, Vec::new()))
+    let broker = Arc::clone(&request.broker);
+    blocking::later_reply(broker, version, move |_| respond(&request, &body, &image, Vec::new()))
 }
 
 /// What a request asks about.

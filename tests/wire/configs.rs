@@ -1,0 +1,85 @@
+//! Configs over a socket: they take effect, and describing them costs no more than it may. What Kafka answers to each request is
+//! compared in `admin.rs`.
+
+use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
+use kafka_protocol::messages::incremental_alter_configs_request::{
+    AlterConfigsResource, AlterableConfig,
+};
+use kafka_protocol::messages::{
+    DescribeConfigsRequest, DescribeConfigsResponse, IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+};
+use kafka_protocol::protocol::StrBytes;
+
+use crate::calls::Session;
+use crate::records::batch;
+
+const DESCRIBE_CONFIGS: i16 = 32;
+const INCREMENTAL_ALTER_CONFIGS: i16 = 44;
+
+const TOPIC: i8 = 2;
+const BROKER: i8 = 4;
+
+const NONE: i16 = 0;
+const MESSAGE_TOO_LARGE: i16 = 10;
+const POLICY_VIOLATION: i16 = 44;
+
+fn text(text: &str) -> StrBytes {
+    StrBytes::from_string(text.to_owned())
+}
+
+async fn set(session: &mut Session, kind: i8, name: &str, key: &str, value: Option<&str>) {
+    let (set, delete) = (0, 1);
+    let config = AlterableConfig::default()
+        .with_name(text(key))
+        .with_config_operation(if value.is_some() { set } else { delete })
+        .with_value(value.map(text));
+    let resource = AlterConfigsResource::default()
+        .with_resource_type(kind)
+        .with_resource_name(text(name))
+        .with_configs(vec![config]);
+    let request = IncrementalAlterConfigsRequest::default().with_resources(vec![resource]);
+    let answer: IncrementalAlterConfigsResponse =
+        session.call(INCREMENTAL_ALTER_CONFIGS, 1, &request).await;
+    assert_eq!(answer.responses[0].error_code, NONE, "{:?}", answer.responses[0].error_message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn configs_take_effect_when_they_are_answered() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let large = batch(&[&[b'x'; 2000]]);
+    let produced =
+        async |session: &mut Session| session.produce("t", 0, large.clone()).await.error_code;
+    assert_eq!(produced(&mut session).await, NONE);
+    set(&mut session, TOPIC, "t", "max.message.bytes", Some("1000")).await;
+    assert_eq!(produced(&mut session).await, MESSAGE_TOO_LARGE);
+    set(&mut session, TOPIC, "t", "max.message.bytes", None).await;
+    assert_eq!(produced(&mut session).await, NONE);
+    set(&mut session, BROKER, "", "message.max.bytes", Some("1000")).await;
+    assert_eq!(produced(&mut session).await, MESSAGE_TOO_LARGE, "the default of all brokers");
+    set(&mut session, BROKER, "1", "message.max.bytes", Some("5000")).await;
+    assert_eq!(produced(&mut session).await, NONE, "this broker's own value is stronger");
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_request_cannot_ask_for_an_answer_of_any_length() {
+    let mut session = Session::start().await;
+    let resource = DescribeConfigsResource::default()
+        .with_resource_type(BROKER)
+        .with_resource_name(text("1"))
+        .with_configuration_keys(None);
+    let request = DescribeConfigsRequest::default()
+        .with_resources(vec![resource; 1000])
+        .with_include_documentation(true)
+        .with_include_synonyms(true);
+    let answer: DescribeConfigsResponse = session.call(DESCRIBE_CONFIGS, 4, &request).await;
+    let described = answer.results.iter().take_while(|result| result.error_code == NONE).count();
+    assert_eq!(answer.results.len(), 1000);
+    assert!(described > 100, "{described} resources fit");
+    let rest = &answer.results[described..];
+    assert!(!rest.is_empty(), "all resources fit");
+    assert!(rest.iter().all(|r| r.error_code == POLICY_VIOLATION && r.configs.is_empty()));
+    session.broker.stop().await;
+}
