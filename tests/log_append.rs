@@ -256,3 +256,48 @@ fn without_memory_for_a_tail_appends_and_reads_go_on() {
     assert!(view.read_tail(Offset::ZERO, limit(view.log_end, 1)).unwrap().is_none());
     assert_eq!(next_offset(&read_all(view, Offset::ZERO)), Offset::new(10));
 }
+
+#[test]
+fn a_segment_ends_before_an_offset_is_too_far_from_its_base() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let mut log = open(&args);
+    let far = |delta: i32| {
+        let mut bytes = one(10, NOW.get());
+        bytes[23..27].copy_from_slice(&delta.to_be_bytes());
+        let crc = highwater::log::batch::compute_crc(&bytes);
+        bytes[17..21].copy_from_slice(&crc.to_be_bytes());
+        bytes
+    };
+    for delta in [i32::MAX - 1, 0, 0, i32::MAX] {
+        log.append(&checked(&far(delta)), EPOCH, NOW).unwrap();
+    }
+    let base = |offset: i64| directory.path().join(format!("t-0/{offset:020}.log")).exists();
+    assert!(base(0) && base(i64::from(i32::MAX) + 1) && base(i64::from(i32::MAX) + 2));
+    log.close().unwrap();
+    let log = open(&args);
+    assert_eq!(log.view().log_end, Offset::new(2 * i64::from(i32::MAX) + 3));
+}
+
+#[test]
+fn an_index_that_points_nowhere_hides_nothing() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), small_segments());
+    let mut log = open(&args);
+    for round in 0..60 {
+        log.append(&checked(&one(200, NOW.get() + round)), EPOCH, NOW).unwrap();
+    }
+    let before = read_all(log.view(), Offset::ZERO);
+    log.close().unwrap();
+    let index = directory.path().join("t-0/00000000000000000000.index");
+    let mut entries = std::fs::read(&index).unwrap();
+    entries.chunks_mut(8).for_each(|entry| entry[4..].copy_from_slice(&[0x7f, 0, 0, 0]));
+    std::fs::write(&index, &entries).unwrap();
+    let log = open(&args);
+    for offset in 0..60 {
+        let read = read_all(log.view(), Offset::new(offset));
+        assert!(before.ends_with(&read) && !read.is_empty());
+        let first = highwater::log::scan::scan(&read).next().unwrap().1;
+        assert_eq!(first.header().unwrap().base_offset, Offset::new(offset));
+    }
+}

@@ -181,7 +181,7 @@ impl Log {
     /// For a log that nobody writes to: gives the memory of the tail back and, once everything is durable, closes its files.
     /// Reads then come from files, which are opened again. Costs a few system calls.
     pub fn shed_tail(&mut self) {
-        self.tail.clear();
+        self.tail.give_back();
         for segment in &self.segments.sealed {
             segment.files.close();
         }

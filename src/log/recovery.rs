@@ -213,8 +213,8 @@ impl<'a> Recovery<'a> {
         let mut log_end = base;
         let mut reader = BatchReader::new(segment.files.open(FileKind::Log)?, 0, found.len);
         let mut reason = "it does not end with a whole batch".to_owned();
-        while let Some((_, batch)) = reader.next()? {
-            if let Err(bad) = check_batch(&batch, base, log_end) {
+        while let Some((position, batch)) = reader.next()? {
+            if let Err(bad) = check_batch(&batch, position, base, log_end) {
                 reason = bad;
                 break;
             }
@@ -387,13 +387,21 @@ fn to_incoming(batch: &StoredBatch<'_>) -> Incoming {
     }
 }
 
-/// Checksum, and that offsets rise and fit the segment.
-fn check_batch(batch: &StoredBatch<'_>, base: Offset, log_end: Offset) -> Result<(), String> {
+/// Checksum, that offsets rise, and that offsets and positions fit index entries.
+fn check_batch(
+    batch: &StoredBatch<'_>,
+    position: u64,
+    base: Offset,
+    log_end: Offset,
+) -> Result<(), String> {
     batch.verify().map_err(|damage| damage.to_string())?;
     let first = batch.header().map_or_else(|| batch.last_offset(), |header| header.base_offset);
     let last = batch.last_offset();
     if first < log_end || last.get().saturating_sub(base.get()) > i64::from(i32::MAX) {
         return Err(format!("offsets {first}..={last} do not follow {log_end}"));
+    }
+    if position + batch.bytes().len() as u64 > i32::MAX as u64 {
+        return Err("a segment is shorter than 2^31 bytes".to_owned());
     }
     Ok(())
 }

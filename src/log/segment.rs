@@ -246,12 +246,13 @@ impl Segment {
     /// The first batch below `end` whose last offset is at or above `offset`. Blocks.
     pub(super) fn find(&self, offset: Offset, end: u64) -> io::Result<Option<BatchStart>> {
         let mut scan = self.scan_from(offset, end)?;
-        while let Some(start) = scan.next()? {
-            if start.last_offset >= offset {
-                return Ok(Some(start));
-            }
+        let begun_at = scan.position();
+        let found = first_reaching(&mut scan, offset)?;
+        // An index that points at no batch must not hide those that are there.
+        if found.is_none() && begun_at > 0 && scan.position() == begun_at {
+            return first_reaching(&mut self.scan_from_start(end)?, offset);
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// The starts of batches up to `end`, from the last index entry at or below `offset` on. Blocks.
@@ -274,6 +275,15 @@ impl Segment {
         });
         Ok(*self.largest.get_or_init(|| largest))
     }
+}
+
+fn first_reaching(scan: &mut StartScan, offset: Offset) -> io::Result<Option<BatchStart>> {
+    while let Some(start) = scan.next()? {
+        if start.last_offset >= offset {
+            return Ok(Some(start));
+        }
+    }
+    Ok(None)
 }
 
 /// The segments of a log in order: sealed ones, then the one that is appended to.

@@ -123,6 +123,12 @@ impl TailWriter {
         }
     }
 
+    /// As [`TailWriter::clear`]; and what no log uses goes back to the system.
+    pub(super) fn give_back(&mut self) {
+        self.clear();
+        self.pool.trim();
+    }
+
     fn begin_chunk(&mut self, len: usize, position: u64, offset: Offset, now: Timestamp) {
         self.adapt_chunk_size(now);
         let wanted = self.next_chunk_bytes.max(len);
