@@ -29,6 +29,7 @@ mod read;
 pub mod reader;
 pub mod record;
 mod recovery;
+mod replay;
 mod retention;
 pub mod scan;
 mod segment;
