@@ -1,8 +1,8 @@
 //! The composition root: from settings to a running broker and back.
 //!
-//! Start: log directories (locked, formatted if new) → listeners bound, so that a taken port ends the start before any data
-//! is touched → metadata → broker → HTTP port → connections accepted. Stop is the reverse. Everything that waits for the
-//! disk runs on the blocking pool.
+//! Start: ports bound → log directories (locked, formatted if new) → metadata → broker → connections accepted. A taken port
+//! so ends the start before the mark of a clean stop is used up. Stop is the reverse. Everything that waits for the disk runs
+//! on the blocking pool.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::broker::{Broker, OpenBroker};
 use crate::config::BrokerSettings;
 use crate::env::{self, ByteBudget, Env, Shutdown};
-use crate::gateway::Gateway;
+use crate::gateway::{BoundGateway, Gateway};
 use crate::kafka::network::{self, BindError, Server};
 use crate::metadata::{
     ConfigResource, Endpoint, Image, MetadataError, MetadataStore, OpenMetadata,
@@ -76,14 +76,15 @@ pub async fn start(args: StartArgs) -> Result<Running, StartError> {
     let StartArgs { env, settings } = args;
     let health = Arc::new(Health::default());
     let shutdown = Shutdown::default();
+    let bound = network::bind(&settings).await?;
+    let http = bind_gateway(&settings).await?;
+    let addresses = bound.addresses().to_vec();
+    let settings = settings.with_bound_ports(&addresses);
     let (settings, directories) = blocking({
         let env = env.clone();
         move || open_directories(&env, settings)
     })
     .await?;
-    let bound = network::bind(&settings).await?;
-    let addresses = bound.addresses().to_vec();
-    let settings = settings.with_bound_ports(&addresses);
     let broker = blocking({
         let parts = Parts {
             settings,
@@ -94,7 +95,7 @@ pub async fn start(args: StartArgs) -> Result<Running, StartError> {
         move || open_broker(env, parts)
     })
     .await?;
-    let gateway = open_gateway(&broker).await?;
+    let gateway = http.map(|bound| bound.serve(Arc::clone(&broker)));
     let server = network::serve(bound, Arc::clone(&broker));
     health.enter(Phase::Ready);
     settle_metadata(&broker);
@@ -229,10 +230,10 @@ fn open_broker(env: Env, parts: Parts) -> Result<Arc<Broker>, StartError> {
     })?)
 }
 
-async fn open_gateway(broker: &Arc<Broker>) -> Result<Option<Gateway>, StartError> {
-    let Some(address) = broker.settings.http_listen.clone() else { return Ok(None) };
-    match Gateway::open(&address, Arc::clone(broker)).await {
-        Ok(gateway) => Ok(Some(gateway)),
+async fn bind_gateway(settings: &BrokerSettings) -> Result<Option<BoundGateway>, StartError> {
+    let Some(address) = settings.http_listen.clone() else { return Ok(None) };
+    match BoundGateway::bind(&address).await {
+        Ok(bound) => Ok(Some(bound)),
         Err(source) => Err(StartError::Http { address, source }),
     }
 }

@@ -155,6 +155,19 @@ fn a_taken_port_is_refused_with_the_address() {
 }
 
 #[test]
+fn a_taken_http_port_ends_the_start_before_the_data_is_touched() {
+    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let process = Process::start(directories[0].path(), &[]);
+    let address = process.address().to_string();
+    let data = directories[1].path().to_str().unwrap();
+    let (code, text) =
+        refused(&["--listen", "127.0.0.1:0", "--data-dir", data, "--http", &address]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains(&format!("the HTTP port {address} cannot be bound")), "{text}");
+    assert!(!directories[1].path().join("meta.properties").exists());
+}
+
+#[test]
 fn a_wrong_configuration_ends_with_2_and_names_its_place() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("server.properties");

@@ -9,4 +9,4 @@ mod routes;
 mod server;
 mod topics;
 
-pub use server::Gateway;
+pub use server::{BoundGateway, Gateway};

@@ -37,17 +37,30 @@ pub struct Gateway {
     acceptor: JoinHandle<()>,
 }
 
-impl Gateway {
-    /// Binds `address` (`host:port`, or `:port` for all addresses) and serves it.
-    pub async fn open(address: &str, broker: Arc<Broker>) -> io::Result<Self> {
+/// An HTTP port that is bound and not yet served: connections wait in the backlog.
+#[derive(Debug)]
+pub struct BoundGateway {
+    address: SocketAddr,
+    listener: TcpListener,
+}
+
+impl BoundGateway {
+    /// Binds `address`: `host:port`, or `:port` for all addresses.
+    pub async fn bind(address: &str) -> io::Result<Self> {
         let everywhere = address.strip_prefix(':').map(|port| format!("0.0.0.0:{port}"));
         let listener = TcpListener::bind(everywhere.as_deref().unwrap_or(address)).await?;
-        let address = listener.local_addr()?;
-        let stop = Shutdown::default();
-        let acceptor = spawn(accept_all(listener, routes::router(broker), stop.clone()));
-        Ok(Self { address, stop, acceptor })
+        Ok(Self { address: listener.local_addr()?, listener })
     }
 
+    /// Serves `broker` on it.
+    pub fn serve(self, broker: Arc<Broker>) -> Gateway {
+        let stop = Shutdown::default();
+        let acceptor = spawn(accept_all(self.listener, routes::router(broker), stop.clone()));
+        Gateway { address: self.address, stop, acceptor }
+    }
+}
+
+impl Gateway {
     /// The address bound.
     pub fn address(&self) -> SocketAddr {
         self.address
