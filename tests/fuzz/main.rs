@@ -48,6 +48,9 @@ targets! {
     metadata_record: seeds::metadata_records(), targets::metadata_record;
     properties_file: seeds::properties_files(), targets::properties_file;
     settings: seeds::properties_files(), targets::settings;
+    metadata_control_record: seeds::metadata_control_records(), targets::metadata_control_record;
+    metadata_snapshot: seeds::metadata_snapshots(), targets::metadata_snapshot;
+    quorum_state: seeds::golden("quorum-state"), targets::quorum_state;
     request_body: seeds::requests(), targets::request_body;
     produce_body: seeds::requests_of(0), targets::produce_body;
 }

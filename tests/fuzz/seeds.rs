@@ -147,20 +147,56 @@ pub fn legacy() -> Vec<Seed> {
     seeds(stored.map(|(_, batch)| batch.bytes().to_vec()), repair_batch)
 }
 
-/// Values of Kafka's metadata log, of every kind in it.
+/// Values of Kafka's metadata records.
 pub fn metadata_records() -> Vec<Seed> {
+    seeds(
+        metadata_log(|header, _, value| (!header.is_control()).then(|| value.to_vec())),
+        as_they_are,
+    )
+}
+
+/// Control records of Kafka's metadata log: the four bytes of the key, then the value.
+pub fn metadata_control_records() -> Vec<Seed> {
+    let joined = |key: &[u8], value: &[u8]| [key, value].concat();
+    seeds(
+        metadata_log(|header, key, value| header.is_control().then(|| joined(key, value))),
+        as_they_are,
+    )
+}
+
+/// What `pick` takes of header, key and value of each record of Kafka's metadata logs.
+fn metadata_log(pick: impl Fn(&BatchHeader, &[u8], &[u8]) -> Option<Vec<u8>>) -> Vec<Vec<u8>> {
     let logs = golden_files("__cluster_metadata-0/00000000000000000000.log");
-    let mut values = Vec::new();
+    let mut picked = Vec::new();
     for (_, batch) in logs.iter().flat_map(|log| scan(log)) {
         let header = header_of(batch.bytes());
-        if !header.is_control() {
-            let records = Records::new(&batch.bytes()[HEADER_LEN..], header.records_count);
-            values.extend(
-                records.filter_map(|record| record.expect("Kafka's").value).map(<[u8]>::to_vec),
-            );
+        for record in Records::new(&batch.bytes()[HEADER_LEN..], header.records_count) {
+            let record = record.expect("Kafka's");
+            let key = record.key.unwrap_or_default();
+            picked.extend(pick(&header, key, record.value.unwrap_or_default()));
         }
     }
-    seeds(values, as_they_are)
+    picked
+}
+
+/// Snapshots of the metadata log, with right checksums after each mutation.
+pub fn metadata_snapshots() -> Vec<Seed> {
+    seeds(golden_files(".checkpoint"), repair_batches)
+}
+
+/// Checksums of all batches of magic 2 whose lengths can be believed.
+fn repair_batches(bytes: &mut [u8]) {
+    let mut at = 0;
+    while let Some(rest) = bytes.get_mut(at..).filter(|rest| rest.len() > HEADER_LEN) {
+        let length = i32::from_be_bytes([rest[8], rest[9], rest[10], rest[11]]);
+        let end = usize::try_from(length).map_or(0, |length| length.saturating_add(12));
+        if end <= HEADER_LEN || end > rest.len() {
+            return;
+        }
+        let crc = crc32c(&rest[21..end]);
+        rest[17..21].copy_from_slice(&crc.to_be_bytes());
+        at += end;
+    }
 }
 
 /// Requests of real clients, header and body.

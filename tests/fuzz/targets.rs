@@ -19,7 +19,9 @@ use highwater::log::reader::RecordReader;
 use highwater::log::record::Records;
 use highwater::log::scan::{StoredBatch, scan};
 use highwater::log::{BatchRules, check_batch, check_batch_inline};
+use highwater::metadata::journal::{ControlRecord, quorum_state as quorum, replay_snapshot};
 use highwater::metadata::records::Versioned;
+use highwater::metadata::{Image, Replay};
 use highwater::storage::{CleanShutdown, MetaProperties, checkpoint_file};
 use highwater::types::{LeaderEpoch, Offset, Timestamp};
 
@@ -259,6 +261,32 @@ pub fn metadata_record(input: &[u8]) -> Allowance {
         assert!(Versioned::decode(&record.encode()).is_ok());
     }
     Allowance(4096 + 64 * input.len())
+}
+
+pub fn metadata_control_record(input: &[u8]) -> Allowance {
+    let (key, value) = input.split_at(input.len().min(4));
+    if let Ok(record) = ControlRecord::decode(key, value) {
+        let (key, value) = record.encode();
+        let again = ControlRecord::decode(&key, &value);
+        // Of a type that nobody knows, the number is kept and nothing else.
+        assert_eq!(again, Ok(record));
+    }
+    Allowance(4096 + 64 * input.len())
+}
+
+pub fn metadata_snapshot(input: &[u8]) -> Allowance {
+    let mut replay = Replay::new(Image::default());
+    if replay_snapshot(input, &mut replay).is_ok() {
+        let _ = replay.finish(Offset::new(1));
+    }
+    Allowance(16_384 + 256 * input.len())
+}
+
+pub fn quorum_state(input: &[u8]) -> Allowance {
+    if let Some(read) = quorum::decode(input) {
+        assert!(read.epoch.get() >= 0);
+    }
+    Allowance(4096 + 256 * input.len())
 }
 
 /// API and version of a request frame with where its body begins, if this broker serves them.
