@@ -448,6 +448,26 @@ async fn producer_ids_are_never_given_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn retention_reaches_logs_that_nobody_opened() {
+    let mut node = Node::new();
+    let life = started(&node, 1, &[("retention.ms", "1")]).await;
+    life.create("kept", 1, &[]);
+    life.send_value("kept", "stays").await;
+    life.stop().await;
+    node.settings.log_retention_check_interval_ms = 20;
+    let life = node.start();
+    while life.broker.metrics.segments_deleted.get() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let earliest = only(life.list("t", OffsetQuery::Earliest).finish().await).unwrap();
+    assert_eq!(earliest.offset, Offset::new(1), "the one record is gone");
+    let open = life.broker.partitions.open_partitions();
+    assert_eq!(open.len(), 1, "what has nothing to delete stays closed");
+    drop(open);
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn starting_opens_no_log() {
     let node = Node::new();
     let life = started(&node, 20, OS).await;

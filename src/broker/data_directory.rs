@@ -5,8 +5,9 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -21,6 +22,9 @@ use crate::storage::{
     Checkpoint, CleanShutdown, LastStop, LogDirectory, OffsetCheckpoint, OpenDirectoryError,
 };
 use crate::types::{DirectoryId, Offset, TopicPartition};
+
+/// How long a slow append is remembered.
+const STALL_MEMORY: Duration = Duration::from_millis(100);
 
 /// One log directory in use.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ pub struct DataDirectory {
     failures: Arc<DirectoryFailures>,
     /// Something that a checkpoint holds has moved since the last one.
     changed: AtomicBool,
+    /// Monotonic milliseconds until which appends keep off the async threads.
+    stalled_until_ms: AtomicU64,
 }
 
 /// How many directories are left, and who is told.
@@ -97,6 +103,7 @@ impl DataDirectory {
             offline: OnceLock::new(),
             failures,
             changed: AtomicBool::new(false),
+            stalled_until_ms: AtomicU64::new(0),
         }))
     }
 
@@ -158,6 +165,17 @@ impl DataDirectory {
         }
     }
 
+    /// An append took long: for a while the next ones go by way of the blocking pool, so that they hold nobody else up.
+    pub fn note_stall(&self, now: Duration) {
+        self.stalled_until_ms
+            .fetch_max(millis(now.saturating_add(STALL_MEMORY)), Ordering::Relaxed);
+    }
+
+    /// True shortly after an append took long.
+    pub fn is_stalled(&self, now: Duration) -> bool {
+        millis(now) < self.stalled_until_ms.load(Ordering::Relaxed)
+    }
+
     /// Something that a checkpoint holds has moved: plans the next one.
     pub fn mark_changed(self: &Arc<Self>) {
         // The load first: appends come here millions of times between two checkpoints and must not write the line.
@@ -213,6 +231,10 @@ impl DataDirectory {
             tracing::error!(directory = %self.path.display(), %error, "the clean stop could not be marked");
         }
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Drop for DataDirectory {

@@ -102,6 +102,21 @@ impl Broker {
                 self.apply_retention_to(&partition);
             }
         }
+        self.apply_retention_to_closed();
+    }
+
+    /// A log that was not opened in this life does not change, but it grows older. Opening all of them would make each start an
+    /// expensive one a little later, so only those are opened from which something is to go.
+    fn apply_retention_to_closed(&self) {
+        let (files, now) = (self.env.files.as_ref(), self.env.clock.wall());
+        for closed in self.partitions.due_for_retention(files, now) {
+            match closed.open() {
+                Ok(partition) => self.apply_retention_to(&partition),
+                Err(error) => {
+                    tracing::error!(partition = %closed.name(), %error, "retention cannot open a log");
+                }
+            }
+        }
     }
 
     fn apply_retention_to(&self, partition: &Arc<Partition>) {

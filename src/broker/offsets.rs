@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Broker;
-use super::fetch::{EpochEnd, FetchError, check_leader_epoch};
+use super::fetch::{FetchError, check_leader_epoch};
 use super::partition::Partition;
 use super::registry::Lookup;
 use super::step::{Step, off_thread};
@@ -162,8 +162,11 @@ fn answer(question: &OffsetQuestion, isolation: Isolation) -> Result<ListedOffse
         OffsetQuery::MaxTimestamp => search(partition, TimeQuery::Max, isolation),
         OffsetQuery::At(time) => search(partition, TimeQuery::At(time), isolation),
         OffsetQuery::EndOfEpoch(epoch) => {
-            let known = ends.view.end_of_epoch(epoch).map(|(epoch, end)| EpochEnd { epoch, end });
-            Ok(known.map_or(ListedOffset::NONE, |known| untimed(known.end, known.epoch)))
+            // Nothing may have been written in the current epoch yet: it ends at the end of the log all the same.
+            let current =
+                || (epoch == partition.leader_epoch()).then_some((epoch, ends.view.log_end));
+            let known = ends.view.end_of_epoch(epoch).or_else(current);
+            Ok(known.map_or(ListedOffset::NONE, |(epoch, end)| untimed(end, epoch)))
         }
     }
 }

@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use super::agenda::{Agenda, Job};
 use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
+use super::partition::Partition;
 use super::producer_ids::ProducerIds;
 use super::registry::{NewRegistry, PartitionRegistry, Placement};
 use super::{ADMIN_TURNS, Broker};
@@ -20,6 +21,9 @@ use crate::metadata::{Image, MetadataStore};
 use crate::observe::{Health, Metrics};
 use crate::storage::{CleanShutdown, LogDirectory, OpenDirectoryError, stray_name};
 use crate::types::TopicPartition;
+
+/// Logs that are closed at the same time.
+const CLOSING_THREADS_MAX: usize = 8;
 
 /// What a broker is made of.
 #[derive(Debug)]
@@ -112,30 +116,22 @@ impl Broker {
         let partitions = self.partitions.open_partitions();
         for partition in &partitions {
             partition.retire();
-            if partition.high_watermark() < partition.ends().view.log_end {
-                partition.queue_sync();
-            }
+            // In one group, before the logs are closed one by one.
+            partition.queue_sync();
+            // Closing moves the recovery point.
+            partition.directory().mark_changed();
         }
         for directory in self.partitions.directories() {
             directory.sync_queue().close();
         }
-        for partition in &partitions {
-            if partition.directory().is_offline() {
-                continue;
-            }
-            if let Err(error) = partition.lock().log.close() {
-                partition
-                    .directory()
-                    .fail(&format!("closing {} failed: {error}", partition.name()));
-            }
-        }
+        let closed = close_logs(partitions);
         for directory in self.partitions.directories() {
             self.checkpoint(directory);
         }
-        self.mark_clean();
+        self.mark_clean(closed);
     }
 
-    fn mark_clean(&self) {
+    fn mark_clean(&self, closed: AllClosed) {
         let broker_epoch = Some(self.metadata.broker_epoch());
         let metadata_closed = self.metadata.close();
         if let Err(error) = &metadata_closed {
@@ -145,7 +141,7 @@ impl Broker {
             // What was not opened after an unclean stop was not recovered either, so the next start must look again.
             let recovered =
                 !directory.needs_recovery() || self.partitions.unopened(directory).is_empty();
-            let clean = metadata_closed.is_ok() && recovered;
+            let clean = metadata_closed.is_ok() && recovered && closed == AllClosed::Yes;
             directory.close(clean.then_some(CleanShutdown { broker_epoch }));
         }
     }
@@ -161,7 +157,8 @@ impl Broker {
                 let (work, shutdown) = (Arc::clone(&work), self.shutdown.clone());
                 // Detached on purpose: it ends with its list or at shutdown, and whatever it has not opened stays unclean.
                 drop(env::spawn_blocking(move || {
-                    while let Some(closed) = work.lock().pop()
+                    // The guard is gone before the work begins.
+                    while let Some(closed) = { work.lock().pop() }
                         && !shutdown.is_requested()
                     {
                         if let Err(error) = closed.open() {
@@ -170,6 +167,47 @@ impl Broker {
                     }
                 }));
             }
+        }
+    }
+}
+
+/// Whether every log was closed or its directory taken offline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AllClosed {
+    Yes,
+    No,
+}
+
+/// Closes logs, several at a time: each waits for a few small syncs.
+fn close_logs(partitions: Vec<Arc<Partition>>) -> AllClosed {
+    let threads = partitions.len().min(CLOSING_THREADS_MAX);
+    let left = Arc::new(Mutex::new(partitions));
+    let closing: Vec<_> = (1..threads)
+        .filter_map(|_| {
+            let left = Arc::clone(&left);
+            // Without a thread the others do its part.
+            env::spawn_thread("close", move || close_each(&left)).ok()
+        })
+        .collect();
+    close_each(&left);
+    let mut all = AllClosed::Yes;
+    for thread in closing {
+        if thread.join().is_err() {
+            tracing::error!("closing a log panicked, the next start recovers");
+            all = AllClosed::No;
+        }
+    }
+    all
+}
+
+fn close_each(left: &Mutex<Vec<Arc<Partition>>>) {
+    // The guard is gone before the work begins: others take theirs meanwhile.
+    while let Some(partition) = { left.lock().pop() } {
+        if partition.directory().is_offline() {
+            continue;
+        }
+        if let Err(error) = partition.lock().log.close() {
+            partition.directory().fail(&format!("closing {} failed: {error}", partition.name()));
         }
     }
 }

@@ -20,6 +20,12 @@ use crate::log::{
 };
 use crate::types::Timestamp;
 
+/// Larger batches are appended on the blocking pool: writing them takes a good part of a millisecond even when all goes well.
+const INLINE_BYTES_MAX: usize = 256 << 10;
+
+/// Appends that took longer have met a disk that makes writers wait (a full journal, throttled writeback).
+const STALL: Duration = Duration::from_millis(5);
+
 /// Which replies a producer wants (`acks`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acks {
@@ -82,12 +88,18 @@ pub type Produced = Vec<Result<Appended, ProduceError>>;
 impl Broker {
     /// Appends batches to their partitions.
     pub fn produce(self: &Arc<Self>, request: Produce) -> Step<Produced> {
-        let now = self.env.clock.wall();
+        let now = Now { wall: self.env.clock.wall(), monotonic: self.env.clock.monotonic() };
         let mut appends = Vec::with_capacity(request.batches.len());
         for batch in &request.batches {
             match append_inline(batch, &request, now) {
                 Some(append) => appends.push(append),
                 None => return Arc::clone(self).produce_blocking(request, appends),
+            }
+        }
+        let ended = self.env.clock.monotonic();
+        if ended.saturating_sub(now.monotonic) > STALL {
+            for append in appends.iter().flatten() {
+                append.partition.directory().note_stall(ended);
             }
         }
         self.reply(&request, appends)
@@ -139,6 +151,13 @@ impl Broker {
     }
 }
 
+/// The time of a request.
+#[derive(Clone, Copy, Debug)]
+struct Now {
+    wall: Timestamp,
+    monotonic: Duration,
+}
+
 /// One append on its way to a reply.
 #[derive(Debug)]
 struct Append {
@@ -149,17 +168,24 @@ struct Append {
 
 type AppendResult = Result<Append, ProduceError>;
 
-/// Appends on an async thread; `None` if a log must be opened or prepared first, or the batch takes long to check.
-fn append_inline(batch: &ProduceBatch, request: &Produce, now: Timestamp) -> Option<AppendResult> {
+/// Appends on an async thread; `None` if it may take long: a log must be opened or prepared first, the batch is large, the
+/// disk was seen to stall just now.
+fn append_inline(batch: &ProduceBatch, request: &Produce, now: Now) -> Option<AppendResult> {
     let partition = match &batch.partition {
-        Lookup::Open(partition) if partition.is_prepared() => partition,
-        Lookup::Open(_) | Lookup::Closed(_) => return None,
+        Lookup::Open(partition) => partition,
+        Lookup::Closed(_) => return None,
         Lookup::Unknown => return Some(Err(ProduceError::UnknownPartition)),
     };
+    let is_quick = partition.is_prepared()
+        && batch.records.len() <= INLINE_BYTES_MAX
+        && !partition.directory().is_stalled(now.monotonic);
+    if !is_quick {
+        return None;
+    }
     let policy = partition.topic().policy();
     let rules = rules(&policy.rules, request);
-    let checked = check_batch_inline(&batch.records, &rules, now)?;
-    Some(append(partition, checked, now))
+    let checked = check_batch_inline(&batch.records, &rules, now.wall)?;
+    Some(append(partition, checked, now.wall))
 }
 
 /// As [`append_inline`], on a thread that may wait.

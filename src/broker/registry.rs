@@ -3,6 +3,7 @@
 //! The image says what exists; the registry holds what has been touched in this life. Creating a topic therefore needs nothing
 //! here, deleting one closes its logs and sets their directories aside.
 
+mod closed_retention;
 mod open;
 mod placement;
 mod remove;
@@ -10,7 +11,7 @@ mod remove;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 pub use self::open::OpenPartitionError;
 pub use self::placement::Placement;
@@ -21,7 +22,7 @@ use super::topic_partitions::{Slot, TopicPartitions, TopicPolicy};
 use crate::config::{BrokerSettings, TopicSettings};
 use crate::log::TailPool;
 use crate::metadata::{ConfigResource, Image, MetadataStore, Topic};
-use crate::types::{LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
+use crate::types::{LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicPartition};
 
 /// All partitions of this node.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct PartitionRegistry {
     agenda: Arc<Agenda>,
     tail_pool: Arc<TailPool>,
     settings: Arc<BrokerSettings>,
+    /// When to look next at logs that are not open, for retention. Emptied when settings may have changed.
+    retention_looks: Mutex<HashMap<TopicPartition, Timestamp>>,
 }
 
 /// What a registry needs.
@@ -79,6 +82,7 @@ impl PartitionRegistry {
             agenda: args.agenda,
             tail_pool: args.tail_pool,
             settings: args.settings,
+            retention_looks: Mutex::default(),
         })
     }
 
@@ -145,6 +149,7 @@ impl PartitionRegistry {
     /// closed and their directories set aside to be removed. Blocks.
     pub fn apply_image(&self) {
         let image = self.metadata.image();
+        self.retention_looks.lock().clear();
         for partitions in self.topics() {
             match image.topic_by_id(partitions.id) {
                 Some(topic) => self.refresh(&image, topic, &partitions),
