@@ -80,19 +80,9 @@ pub async fn start(args: StartArgs) -> Result<Running, StartError> {
     let http = bind_gateway(&settings).await?;
     let addresses = bound.addresses().to_vec();
     let settings = settings.with_bound_ports(&addresses);
-    let (settings, directories) = blocking({
-        let env = env.clone();
-        move || open_directories(&env, settings)
-    })
-    .await?;
     let broker = blocking({
-        let parts = Parts {
-            settings,
-            directories,
-            health: Arc::clone(&health),
-            shutdown: shutdown.clone(),
-        };
-        move || open_broker(env, parts)
+        let (health, shutdown) = (Arc::clone(&health), shutdown.clone());
+        move || open_broker(env, settings, health, shutdown)
     })
     .await?;
     let gateway = http.map(|bound| bound.serve(Arc::clone(&broker)));
@@ -148,16 +138,11 @@ impl Running {
 }
 
 /// Runs work that waits for the disk.
-async fn blocking<T, E>(
-    work: impl FnOnce() -> Result<T, E> + Send + 'static,
-) -> Result<T, StartError>
-where
-    T: Send + 'static,
-    E: Send + 'static,
-    StartError: From<E>,
-{
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StartError> + Send + 'static,
+) -> Result<T, StartError> {
     match env::spawn_blocking(work).await {
-        Ok(result) => Ok(result?),
+        Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
     }
 }
@@ -201,16 +186,13 @@ fn adopt_node_id(env: &Env, settings: &mut BrokerSettings) -> Result<(), StartEr
     Ok(())
 }
 
-/// What the broker is made of besides the seams.
-struct Parts {
+fn open_broker(
+    env: Env,
     settings: BrokerSettings,
-    directories: Vec<LogDirectory>,
     health: Arc<Health>,
     shutdown: Shutdown,
-}
-
-fn open_broker(env: Env, parts: Parts) -> Result<Arc<Broker>, StartError> {
-    let Parts { settings, directories, health, shutdown } = parts;
+) -> Result<Arc<Broker>, StartError> {
+    let (settings, directories) = open_directories(&env, settings)?;
     let mut open = OpenMetadata::new(env.clone(), &directories[0], settings.node_id);
     open.rack.clone_from(&settings.broker_rack);
     open.snapshot_after_bytes = settings.metadata_log_max_record_bytes_between_snapshots;

@@ -43,7 +43,7 @@ impl TestBroker {
 
     /// Stops it as a signal would.
     pub(crate) async fn stop(self) {
-        self.running.stop().await;
+        self.running.stop().await.expect("the logs close");
         drop(self.directory);
     }
 }
