@@ -223,7 +223,11 @@ async fn bind_gateway(settings: &BrokerSettings) -> Result<Option<BoundGateway>,
 /// What was changed while an earlier life of the broker ran, and can be changed only at a start.
 fn with_overrides(settings: &BrokerSettings, image: &Image) -> BrokerSettings {
     let of_this_broker = image.overrides(&ConfigResource::Broker(settings.node_id));
-    settings.with_dynamic(&of_this_broker, &image.overrides(&ConfigResource::ClusterDefault))
+    let of_all_brokers = image.overrides(&ConfigResource::ClusterDefault);
+    if of_this_broker.is_empty() && of_all_brokers.is_empty() {
+        return settings.clone();
+    }
+    settings.with_dynamic(&of_this_broker, &of_all_brokers)
 }
 
 fn endpoints(settings: &BrokerSettings) -> Vec<Endpoint> {
