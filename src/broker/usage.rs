@@ -46,7 +46,9 @@ impl Broker {
             });
         }
         DirectoryUsage {
-            path: directory.path().to_owned(),
+            // As Kafka shows it: tools compare it with absolute paths, and the working directory is not theirs.
+            path: std::path::absolute(directory.path())
+                .unwrap_or_else(|_| directory.path().to_owned()),
             id: directory.id(),
             offline: directory.is_offline(),
             space: self.env.files.space(directory.path()).ok(),
