@@ -234,7 +234,9 @@ fn next_offset(records: &[u8]) -> Option<i64> {
         let base = i64::from_be_bytes(header[..8].try_into().ok()?);
         let length = 12 + u32::from_be_bytes(header[8..12].try_into().ok()?) as usize;
         let last = i32::from_be_bytes(header[23..27].try_into().ok()?);
-        rest = rest.get(length..)?;
+        // The last batch of an answer may be cut.
+        let Some(after) = rest.get(length..) else { break };
+        rest = after;
         next = Some(base + i64::from(last) + 1);
     }
     next
