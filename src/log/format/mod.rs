@@ -4,6 +4,7 @@
 //! that Kafka would not have written, and never allocates more than a small multiple of the bytes given.
 
 pub mod aborted_index;
+pub mod entries;
 pub mod leader_epochs;
 pub mod offset_index;
 pub mod partition_metadata;

@@ -6,6 +6,7 @@
 //! Kafka preallocates the file with zeros and trims it when it closes; [`OffsetIndex::sound_entries`] finds the end of what
 //! was really written.
 
+use super::entries::{Entries, Entry};
 use super::{absolute, field, relative};
 use crate::types::Offset;
 
@@ -33,7 +34,9 @@ impl OffsetEntry {
         entry[4..].copy_from_slice(&self.position.to_be_bytes());
         entry
     }
+}
 
+impl Entry<ENTRY_LEN> for OffsetEntry {
     fn decode(entry: &[u8; ENTRY_LEN], base: Offset) -> Self {
         Self {
             offset: absolute(field(entry, 0), base),
@@ -43,51 +46,13 @@ impl OffsetEntry {
 }
 
 /// The entries of one index, read where they lie.
-#[derive(Clone, Copy, Debug)]
-pub struct OffsetIndex<'a> {
-    base: Offset,
-    entries: &'a [[u8; ENTRY_LEN]],
-}
+pub type OffsetIndex<'a> = Entries<'a, OffsetEntry, ENTRY_LEN>;
 
-impl<'a> OffsetIndex<'a> {
-    /// Reads the index of the segment with this base. Bytes behind the last whole entry are left out.
-    pub fn new(bytes: &'a [u8], base: Offset) -> Self {
-        Self { base, entries: bytes.as_chunks().0 }
-    }
-
-    /// The first `entries` alone.
-    pub fn prefix(self, entries: usize) -> Self {
-        Self { entries: &self.entries[..entries.min(self.len())], ..self }
-    }
-
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// True if there is no entry.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// All entries in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = OffsetEntry> + DoubleEndedIterator + 'a {
-        let base = self.base;
-        self.entries.iter().map(move |entry| OffsetEntry::decode(entry, base))
-    }
-
-    /// The last entry.
-    pub fn last(&self) -> Option<OffsetEntry> {
-        self.iter().next_back()
-    }
-
+impl OffsetIndex<'_> {
     /// The last entry at or below `target`: a scan for `target` may begin at its position. `None` sends it to the start of
     /// the segment.
     pub fn lookup(&self, target: Offset) -> Option<OffsetEntry> {
-        let above = self
-            .entries
-            .partition_point(|entry| OffsetEntry::decode(entry, self.base).offset <= target);
-        above.checked_sub(1).map(|at| OffsetEntry::decode(&self.entries[at], self.base))
+        self.last_where(|entry| entry.offset <= target)
     }
 
     /// Number of leading entries that can be right for a `.log` of `log_len` bytes: strictly increasing and inside it. Zeros

@@ -7,6 +7,7 @@
 //! Kafka preallocates the file with zeros and trims it when it closes; [`TimeIndex::sound_entries`] finds the end of what
 //! was really written.
 
+use super::entries::{Entries, Entry};
 use super::{absolute, field, relative};
 use crate::types::{Offset, Timestamp};
 
@@ -33,7 +34,9 @@ impl TimeEntry {
         entry[8..].copy_from_slice(&relative(self.offset, base));
         entry
     }
+}
 
+impl Entry<ENTRY_LEN> for TimeEntry {
     fn decode(entry: &[u8; ENTRY_LEN], base: Offset) -> Self {
         Self {
             timestamp: Timestamp::new(i64::from_be_bytes(field(entry, 0))),
@@ -43,51 +46,13 @@ impl TimeEntry {
 }
 
 /// The entries of one index, read where they lie.
-#[derive(Clone, Copy, Debug)]
-pub struct TimeIndex<'a> {
-    base: Offset,
-    entries: &'a [[u8; ENTRY_LEN]],
-}
+pub type TimeIndex<'a> = Entries<'a, TimeEntry, ENTRY_LEN>;
 
-impl<'a> TimeIndex<'a> {
-    /// Reads the index of the segment with this base. Bytes behind the last whole entry are left out.
-    pub fn new(bytes: &'a [u8], base: Offset) -> Self {
-        Self { base, entries: bytes.as_chunks().0 }
-    }
-
-    /// The first `entries` alone.
-    pub fn prefix(self, entries: usize) -> Self {
-        Self { entries: &self.entries[..entries.min(self.len())], ..self }
-    }
-
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// True if there is no entry.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// All entries in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = TimeEntry> + DoubleEndedIterator + 'a {
-        let base = self.base;
-        self.entries.iter().map(move |entry| TimeEntry::decode(entry, base))
-    }
-
-    /// The last entry; its timestamp is the largest that the index knows.
-    pub fn last(&self) -> Option<TimeEntry> {
-        self.iter().next_back()
-    }
-
+impl TimeIndex<'_> {
     /// The last entry at or before `target`: every record at or below its offset is no newer than `target`, so a search for
     /// the first record at or after `target` may begin in the batch of that offset. `None` sends it to the start of the segment.
     pub fn lookup(&self, target: Timestamp) -> Option<TimeEntry> {
-        let above = self
-            .entries
-            .partition_point(|entry| TimeEntry::decode(entry, self.base).timestamp <= target);
-        above.checked_sub(1).map(|at| TimeEntry::decode(&self.entries[at], self.base))
+        self.last_where(|entry| entry.timestamp <= target)
     }
 
     /// Number of leading entries that can be right for a segment whose last offset is `last_offset`. Zeros of a preallocated
@@ -103,7 +68,7 @@ impl<'a> TimeIndex<'a> {
             before = entry;
             sound
         };
-        self.entries.iter().take_while(sound).count()
+        self.raw.iter().take_while(sound).count()
     }
 }
 
