@@ -27,10 +27,8 @@ const LICENCES: &[&str] = &[
 ];
 
 /// Crates that are there in two versions, and why that is accepted.
-const DUPLICATES: &[(&str, &str)] = &[
-    ("hashbrown", "dashmap 6 still takes 0.14"),
-    ("syn", "some derive macros still take 2; nothing of it is in the binary"),
-];
+const DUPLICATES: &[(&str, &str)] =
+    &[("syn", "some derive macros still take 2; nothing of it is in the binary")];
 
 #[test]
 fn every_dependency_has_a_permissive_licence() {
