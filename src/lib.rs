@@ -6,6 +6,7 @@ pub mod app;
 pub mod broker;
 pub mod cli;
 pub mod config;
+pub mod coordinator;
 pub mod env;
 pub mod gateway;
 pub mod kafka;

@@ -1,0 +1,165 @@
+//! The state machine of a shard of `__consumer_offsets`: groups of both protocols and committed offsets.
+//!
+//! This module only sends a command to the part that it is for. `classic` and `consumer` hold the rules of their protocol,
+//! `offsets` those of committed offsets.
+
+mod admin;
+mod commands;
+mod settings;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use commands::{Call, Client, GroupCommand, GroupOverview, GroupReply};
+pub use settings::{GroupSettings, Migration};
+
+use super::classic::{ClassicGroup, ClassicTimer};
+use super::consumer::{ConsumerGroup, ConsumerSessions, ConsumerTimer};
+use super::machine::{Entry, InvalidRecord, KeyValue, Machine, Token, Turn};
+use super::offsets::CommittedOffsets;
+use super::records::{self, ClassicGroupValue, GroupRecord};
+use super::{GroupId, classic, consumer, offsets};
+
+/// A turn on a shard of groups.
+pub type GroupTurn<'a> = Turn<'a, Groups>;
+
+/// Soft state of a shard, and its settings.
+#[derive(Debug)]
+pub struct Groups {
+    /// The broker's settings.
+    pub settings: Arc<GroupSettings>,
+    /// Groups of the classic protocol as they live: members that join, wait, are being assigned. There is one for each
+    /// [`HardGroup::Classic`], and one for each that has not finished its first rebalance.
+    pub classic: HashMap<GroupId, ClassicGroup>,
+    /// What groups of the new protocol need beside their records.
+    pub consumer: HashMap<GroupId, ConsumerSessions>,
+}
+
+/// What the records of a shard add up to.
+#[derive(Debug, Default)]
+pub struct GroupsHard {
+    /// Groups.
+    pub groups: HashMap<GroupId, HardGroup>,
+    /// Committed offsets; a group may have some without being in `groups`.
+    pub offsets: CommittedOffsets,
+}
+
+/// A group as its records say.
+#[derive(Debug)]
+pub enum HardGroup {
+    /// As after its last rebalance.
+    Classic(ClassicGroupValue),
+    /// Of the new protocol.
+    Consumer(ConsumerGroup),
+}
+
+/// Timers of a shard of groups.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum GroupTimer {
+    /// Of a group of the classic protocol.
+    Classic(GroupId, ClassicTimer),
+    /// Of a group of the new protocol.
+    Consumer(GroupId, ConsumerTimer),
+    /// The next look for offsets that have expired.
+    OffsetExpiry,
+}
+
+impl Groups {
+    /// A shard that knows nothing yet.
+    pub fn new(settings: Arc<GroupSettings>) -> Self {
+        Self { settings, classic: HashMap::new(), consumer: HashMap::new() }
+    }
+}
+
+fn is_consumer(turn: &GroupTurn<'_>, group: &str) -> bool {
+    matches!(turn.hard().groups.get(group), Some(HardGroup::Consumer(_)))
+}
+
+impl Machine for Groups {
+    type Command = GroupCommand;
+    type Reply = GroupReply;
+    type Record = GroupRecord;
+    type Hard = GroupsHard;
+    type Timer = GroupTimer;
+
+    fn decide(&mut self, turn: &mut GroupTurn<'_>, command: GroupCommand, token: Token) {
+        use GroupCommand as Ask;
+        match command {
+            Ask::Join(call) if is_consumer(turn, &call.request.group_id) => {
+                consumer::classic_join(self, turn, call, token);
+            }
+            Ask::Join(call) => classic::join(self, turn, call, token),
+            Ask::Sync(call) if is_consumer(turn, &call.request.group_id) => {
+                consumer::classic_sync(self, turn, call, token);
+            }
+            Ask::Sync(call) => classic::sync(self, turn, call, token),
+            Ask::Heartbeat(call) if is_consumer(turn, &call.request.group_id) => {
+                consumer::classic_heartbeat(self, turn, call, token);
+            }
+            Ask::Heartbeat(call) => classic::heartbeat(self, turn, call, token),
+            Ask::Leave(call) if is_consumer(turn, &call.request.group_id) => {
+                consumer::classic_leave(self, turn, call, token);
+            }
+            Ask::Leave(call) => classic::leave(self, turn, call, token),
+            Ask::ConsumerHeartbeat(call) => consumer::heartbeat(self, turn, call, token),
+            Ask::CommitOffsets(call) => offsets::commit(self, turn, &call, token),
+            Ask::FetchOffsets { version, group, require_stable } => {
+                offsets::fetch(
+                    self,
+                    turn,
+                    &offsets::Fetch { version, group, require_stable },
+                    token,
+                );
+            }
+            Ask::DeleteOffsets(request) => offsets::delete(self, turn, &request, token),
+            Ask::DeleteGroup(group) => admin::delete(self, turn, &group, token),
+            Ask::DescribeClassic { version, group } => {
+                admin::describe_classic(self, turn, version, &group, token);
+            }
+            Ask::DescribeConsumer(group) => admin::describe_consumer(self, turn, &group, token),
+            Ask::List { states, types } => admin::list(self, turn, &states, &types, token),
+            Ask::Overview => admin::overview(self, turn, token),
+        }
+    }
+
+    fn expired(&mut self, turn: &mut GroupTurn<'_>, timer: GroupTimer) {
+        match timer {
+            GroupTimer::Classic(group, timer) => classic::expired(self, turn, &group, timer),
+            GroupTimer::Consumer(group, timer) => consumer::expired(self, turn, &group, timer),
+            GroupTimer::OffsetExpiry => offsets::expire(self, turn),
+        }
+    }
+
+    fn loaded(&mut self, turn: &mut GroupTurn<'_>) {
+        classic::loaded(self, turn);
+        consumer::loaded(self, turn);
+        offsets::loaded(self, turn);
+    }
+
+    fn image_changed(&mut self, turn: &mut GroupTurn<'_>) {
+        consumer::image_changed(self, turn);
+        offsets::image_changed(self, turn);
+    }
+
+    fn apply(hard: &mut GroupsHard, entry: &Entry<GroupRecord>) {
+        match entry {
+            Entry::Record(GroupRecord::OffsetCommit { group, topic, partition, value }) => {
+                hard.offsets.apply(group, topic, *partition, value.as_ref());
+            }
+            Entry::Record(GroupRecord::ClassicGroup { group, value }) => {
+                classic::apply(hard, group, value.as_ref());
+            }
+            Entry::Record(record) => consumer::apply(hard, record),
+            Entry::Pending { producer, record } => hard.offsets.apply_pending(*producer, record),
+            Entry::Ended { producer, outcome } => hard.offsets.apply_ended(*producer, *outcome),
+        }
+    }
+
+    fn encode(record: &GroupRecord) -> KeyValue {
+        records::encode(record)
+    }
+
+    fn decode(key: &[u8], value: Option<&[u8]>) -> Result<Option<GroupRecord>, InvalidRecord> {
+        records::decode(key, value)
+    }
+}

@@ -1,0 +1,1 @@
+//! Gives each shard its log, its mailbox and its timers.
