@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use highwater::config::{Codec, TopicSettings};
+use highwater::config::{Codec, TopicSettings, Validation};
 use highwater::log::batch::{BatchHeader, HEADER_LEN, crc32c};
 use highwater::log::builder::{BatchBuilder, BatchTemplate};
 use highwater::log::compress::Compression;
@@ -63,6 +63,10 @@ fn plain(criterion: &mut Criterion) {
         group.bench_function("check", |b| {
             b.iter(|| check_batch(black_box(&bytes), &rules, NOW).is_ok())
         });
+        let trusting = BatchRules { validation: Validation::Fast, ..rules.clone() };
+        group.bench_function("check-fast", |b| {
+            b.iter(|| check_batch(black_box(&bytes), &trusting, NOW).is_ok())
+        });
         let checked = check_batch(&bytes, &rules, NOW).expect("a good batch");
         let mut room = vec![0; bytes.len()];
         group.bench_function("write", |b| {
@@ -82,6 +86,10 @@ fn packed(criterion: &mut Criterion) {
         let mut group = group(criterion, &name, bytes.len());
         group.bench_function("check", |b| {
             b.iter(|| check_batch(black_box(&bytes), &rules, NOW).is_ok())
+        });
+        let trusting = BatchRules { validation: Validation::Fast, ..rules };
+        group.bench_function("check-fast", |b| {
+            b.iter(|| check_batch(black_box(&bytes), &trusting, NOW).is_ok())
         });
         group.bench_function("read", |b| {
             b.iter(|| {

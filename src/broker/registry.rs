@@ -186,7 +186,8 @@ impl PartitionRegistry {
         let image = self.metadata.image();
         let topic = image.topic_by_id(topic.id)?;
         let made = topics.entry(topic.id).or_insert_with(|| {
-            let policy = TopicPolicy::new(self.settings_of(&image, topic));
+            let policy =
+                TopicPolicy::new(self.settings_of(&image, topic), self.settings.validation);
             let made = TopicPartitions::new(topic.id, topic.name.clone(), policy);
             self.grow(&made, topic);
             made
@@ -206,7 +207,7 @@ impl PartitionRegistry {
         }
         let settings = self.settings_of(image, topic);
         if settings != *partitions.policy().settings {
-            partitions.set_policy(TopicPolicy::new(settings));
+            partitions.set_policy(TopicPolicy::new(settings, self.settings.validation));
         }
     }
 }

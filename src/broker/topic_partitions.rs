@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::data_directory::DataDirectory;
 use super::partition::Partition;
-use crate::config::TopicSettings;
+use crate::config::{TopicSettings, Validation};
 use crate::log::BatchRules;
 use crate::types::{PartitionIndex, TopicId, TopicName};
 
@@ -35,9 +35,10 @@ pub struct TopicPolicy {
 }
 
 impl TopicPolicy {
-    /// From settings.
-    pub fn new(settings: TopicSettings) -> Self {
-        Self { rules: BatchRules::of(&settings), settings: Arc::new(settings) }
+    /// From settings of the topic and of the broker.
+    pub fn new(settings: TopicSettings, validation: Validation) -> Self {
+        let rules = BatchRules { validation, ..BatchRules::of(&settings) };
+        Self { rules, settings: Arc::new(settings) }
     }
 }
 

@@ -23,7 +23,7 @@ use super::batch::{
 use super::compress::{Compression, DecompressError};
 use super::reader::ReadRecordError;
 use super::scan::{Framing, FramingError, frame};
-use crate::config::{Codec, TargetCodec, TimestampType, TopicSettings};
+use crate::config::{Codec, TargetCodec, TimestampType, TopicSettings, Validation};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 use records::{Walk, walk};
@@ -34,6 +34,9 @@ const DECOMPRESSION_RATIO_MAX: usize = 128;
 
 /// See [`DECOMPRESSION_RATIO_MAX`].
 const DECOMPRESSED_BYTES_MIN: usize = 16 << 20;
+
+/// `max.decompressed.message.bytes` unless set: no limit beyond the array that Kafka can allocate.
+const RECORD_BYTES_UNLIMITED: i32 = i32::MAX - 8;
 
 /// Most work on a compressed batch that [`check_batch_inline`] does: about half a millisecond.
 const INLINE_DECOMPRESSED_MAX: usize = 512 << 10;
@@ -57,6 +60,10 @@ pub struct BatchRules {
     pub compression_level: i32,
     /// Most bytes a batch may decompress to.
     pub decompressed_bytes_max: usize,
+    /// Largest record of a compressed batch.
+    pub max_decompressed_message_bytes: i32,
+    /// Whether the records of a batch are walked where its header may be trusted.
+    pub validation: Validation,
     /// Produce before v7 may not carry zstd.
     pub zstd_allowed: bool,
 }
@@ -77,8 +84,37 @@ impl BatchRules {
             decompressed_bytes_max: message_bytes_max
                 .saturating_mul(DECOMPRESSION_RATIO_MAX)
                 .max(DECOMPRESSED_BYTES_MIN),
+            max_decompressed_message_bytes: settings.max_decompressed_message_bytes,
+            validation: Validation::Strict,
             zstd_allowed: true,
         }
+    }
+
+    /// True if nothing that these rules ask for can only be seen in the records themselves (`highwater.validation=fast`).
+    /// Whatever looks wrong in the header has the records walked: the answer then names the record.
+    fn header_suffices(&self, header: &BatchHeader, now: Timestamp) -> bool {
+        let Ok(codec) = header.codec() else { return false };
+        let times_pass = self.timestamp_type == TimestampType::LogAppendTime
+            || self.timestamp_before_max_ms == i64::MAX
+                && header.max_timestamp >= Timestamp::NONE
+                && header.max_timestamp.get() <= self.latest_timestamp(now);
+        let sizes_pass =
+            codec == Codec::None || self.max_decompressed_message_bytes >= RECORD_BYTES_UNLIMITED;
+        self.validation == Validation::Fast
+            && !self.keys_required
+            && header.timestamp_type() == TimestampType::CreateTime
+            && self.recompression(codec).is_none()
+            && times_pass
+            && sizes_pass
+    }
+
+    /// The latest time that a record may have (CreateTime only).
+    fn latest_timestamp(&self, now: Timestamp) -> i64 {
+        now.get().saturating_add(self.timestamp_after_max_ms)
+    }
+
+    fn record_bytes_max(&self) -> usize {
+        usize::try_from(self.max_decompressed_message_bytes).unwrap_or(0)
     }
 
     /// What batches in `codec` are to be stored with, if not as they are.
@@ -174,7 +210,7 @@ pub fn check_batch<'a>(
     now: Timestamp,
 ) -> Result<CheckedBatch<'a>, BatchRejection> {
     let header = check_envelope(records, rules)?;
-    let walked = walk(&header, &records[HEADER_LEN..], rules, now, rules.decompressed_bytes_max);
+    let walked = inspect(&header, records, rules, now, rules.decompressed_bytes_max);
     finish(records, header, walked, rules, now)
 }
 
@@ -185,7 +221,7 @@ pub fn check_batch_inline<'a>(
     rules: &BatchRules,
     now: Timestamp,
 ) -> Option<Result<CheckedBatch<'a>, BatchRejection>> {
-    if needs_cpu_pool(records) {
+    if needs_cpu_pool(records, rules, now) {
         return None;
     }
     let header = match check_envelope(records, rules) {
@@ -196,7 +232,7 @@ pub fn check_batch_inline<'a>(
         return None;
     }
     let limit = rules.decompressed_bytes_max.min(INLINE_DECOMPRESSED_MAX);
-    let walked = walk(&header, &records[HEADER_LEN..], rules, now, limit);
+    let walked = inspect(&header, records, rules, now, limit);
     if limit < rules.decompressed_bytes_max
         && matches!(walked, Err(ReadRecordError::Decompress(DecompressError::TooLarge { .. })))
     {
@@ -205,10 +241,26 @@ pub fn check_batch_inline<'a>(
     Some(finish(records, header, walked, rules, now))
 }
 
-/// A guess from the header alone, at no cost: compressed, and too large to be checked beside other work.
-pub fn needs_cpu_pool(records: &[u8]) -> bool {
-    let compressed = |header: BatchHeader| header.codec() != Ok(Codec::None);
-    records.len() > INLINE_COMPRESSED_MAX && BatchHeader::parse(records).is_some_and(compressed)
+/// A guess from the header alone, at no cost: compressed, to be walked, and too large to be checked beside other work.
+fn needs_cpu_pool(records: &[u8], rules: &BatchRules, now: Timestamp) -> bool {
+    let is_work = |header: BatchHeader| {
+        header.codec() != Ok(Codec::None) && !rules.header_suffices(&header, now)
+    };
+    records.len() > INLINE_COMPRESSED_MAX && BatchHeader::parse(records).is_some_and(is_work)
+}
+
+/// What is to be known of the records: from the header where that is enough, else from each of them.
+fn inspect(
+    header: &BatchHeader,
+    batch: &[u8],
+    rules: &BatchRules,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Walk, ReadRecordError> {
+    if rules.header_suffices(header, now) {
+        return Ok(Walk::trusting(header));
+    }
+    walk(header, &batch[HEADER_LEN..], rules, now, limit)
 }
 
 /// Everything that the header tells.

@@ -47,9 +47,7 @@ mod view;
 mod words;
 
 pub use append::{AppendError, Appended};
-pub use check::{
-    BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline, needs_cpu_pool,
-};
+pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline};
 pub use log::{ActiveProducer, Log, SyncWork};
 pub use open::{OpenError, OpenLog, StartMode};
 pub use slice::{Part, Slice};

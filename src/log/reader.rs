@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use super::batch::{BatchHeader, UnknownCodec};
 use super::compress::{DecompressError, Decompressor};
-use super::cursor::Cursor;
+use super::cursor::{Cursor, CursorError};
 use super::record::{Record, RecordDamage, end_of_records};
 use crate::config::Codec;
 
@@ -34,6 +34,14 @@ pub enum ReadRecordError {
     /// They cannot be decompressed, or only to more than allowed.
     #[error(transparent)]
     Decompress(#[from] DecompressError),
+    /// A record is larger than allowed once it is decompressed. The text is Kafka's.
+    #[error("Invalid record size: {size} exceeds the configured maximum record size of {limit}.")]
+    RecordTooLarge {
+        /// As the record says.
+        size: usize,
+        /// `max.decompressed.message.bytes`.
+        limit: usize,
+    },
 }
 
 /// The records of one batch of magic 2, in order. Ends behind the first error.
@@ -56,6 +64,7 @@ struct Packed<'a> {
     /// Came out of the codec so far.
     decompressed: usize,
     limit: usize,
+    record_limit: usize,
     at_end: bool,
 }
 
@@ -74,10 +83,19 @@ impl<'a> RecordReader<'a> {
                 at: 0,
                 decompressed: 0,
                 limit: decompressed_bytes_max,
+                record_limit: usize::MAX,
                 at_end: false,
             })),
         };
         Ok(Self { source, left: header.records_count, ended: false })
+    }
+
+    /// Refuses larger records of a compressed batch, before they are decompressed (`max.decompressed.message.bytes`).
+    pub fn with_record_bytes_max(mut self, record_bytes_max: usize) -> Self {
+        if let Source::Packed(packed) = &mut self.source {
+            packed.record_limit = record_bytes_max;
+        }
+        self
     }
 
     /// The next record, borrowed until the one after it.
@@ -114,13 +132,32 @@ impl<'a> RecordReader<'a> {
 
 impl Packed<'_> {
     fn next(&mut self) -> Result<Record<'_>, ReadRecordError> {
-        while !self.at_end && !holds_record(&self.window[self.at..], self.limit)? {
+        while !self.holds_record()? && !self.at_end {
             self.refill()?;
         }
         let mut from = Cursor::new(&self.window[self.at..]);
         let record = Record::read(&mut from)?;
         self.at = self.window.len() - from.rest().len();
         Ok(record)
+    }
+
+    /// Whether the window goes on with a whole record, or with what no further bytes make one.
+    fn holds_record(&self) -> Result<bool, ReadRecordError> {
+        let mut from = Cursor::new(&self.window[self.at..]);
+        match from.varint() {
+            Ok(size) => match usize::try_from(size) {
+                Ok(size) if size > self.record_limit => {
+                    Err(ReadRecordError::RecordTooLarge { size, limit: self.record_limit })
+                }
+                Ok(size) if size > self.limit => {
+                    Err(DecompressError::TooLarge { limit: self.limit }.into())
+                }
+                Ok(size) => Ok(from.rest().len() >= size),
+                Err(_) => Ok(true),
+            },
+            Err(CursorError::Short) => Ok(false),
+            Err(CursorError::Varint) => Ok(true),
+        }
     }
 
     /// What is left of the window, having looked for more.
@@ -150,19 +187,5 @@ impl Drop for Packed<'_> {
             self.window.clear();
             WINDOW.set(std::mem::take(&mut self.window));
         }
-    }
-}
-
-/// Whether `window` begins with a whole record, or with what no further bytes make one.
-fn holds_record(window: &[u8], limit: usize) -> Result<bool, DecompressError> {
-    let mut from = Cursor::new(window);
-    match from.varint() {
-        Ok(size) => match usize::try_from(size) {
-            Ok(size) if size > limit => Err(DecompressError::TooLarge { limit }),
-            Ok(size) => Ok(from.rest().len() >= size),
-            Err(_) => Ok(true),
-        },
-        Err(super::cursor::CursorError::Short) => Ok(false),
-        Err(super::cursor::CursorError::Varint) => Ok(true),
     }
 }

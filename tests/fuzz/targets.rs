@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use highwater::config::{
-    Codec, PropertiesFile, Sources, TargetCodec, TimestampType, TopicSettings, load,
+    Codec, PropertiesFile, Sources, TargetCodec, TimestampType, TopicSettings, Validation, load,
     parse_properties,
 };
 use highwater::kafka::api_table::{Api, Body};
@@ -76,6 +76,7 @@ pub fn produced_batch(input: &[u8]) -> Allowance {
         for keys_required in [false, true] {
             let rules = rules(TargetCodec::Producer, timestamp_type, keys_required);
             check_taken_batch(input, &rules);
+            check_taken_batch(input, &BatchRules { validation: Validation::Fast, ..rules.clone() });
             if let Some(inline) = check_batch_inline(input, &rules, NOW) {
                 let pooled = check_batch(input, &rules, NOW).map(|checked| checked.bytes);
                 assert_eq!(inline.map(|checked| checked.bytes), pooled);

@@ -1,6 +1,7 @@
 //! Typed questions to a broker, and what the tests of the data APIs have in common.
 
 use bytes::Bytes;
+use highwater::config::BrokerSettings;
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::produce_response::PartitionProduceResponse;
@@ -29,7 +30,12 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) async fn start() -> Self {
-        let broker = TestBroker::start().await;
+        Self::start_with(|_| {}).await
+    }
+
+    /// A broker with settings changed by `change`.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut BrokerSettings)) -> Self {
+        let broker = TestBroker::start_with(change).await;
         let peer = Peer::connect(broker.address).await;
         Self { broker, peer }
     }

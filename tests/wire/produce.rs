@@ -1,8 +1,11 @@
 //! Produce (0): every version, every refusal.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use highwater::config::{Codec, Validation};
 use highwater::kafka::codec;
-use highwater::types::Uuid;
+use highwater::log::builder::{BatchBuilder, BatchTemplate};
+use highwater::log::compress::Compression;
+use highwater::types::{Timestamp, Uuid};
 use kafka_protocol::messages::ProduceResponse;
 use kafka_protocol::messages::produce_response::PartitionProduceResponse;
 
@@ -211,5 +214,47 @@ async fn a_transactional_batch_without_a_transactional_id_is_not_authorized() {
     let transactional = changed(&sent_by(&batch(&[b"a"]), 5, 0, 0), ATTRIBUTES, &[0, 0x10]);
     let answer = session.produce("t", 0, transactional).await;
     assert_eq!(answer.error_code, TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fast_validation_leaves_the_records_to_the_producer() {
+    const HEADER_LEN: usize = 61;
+    let good = batch(&[b"a"]);
+    let hollow = changed(&good, HEADER_LEN, &vec![0xee; good.len() - HEADER_LEN]);
+    for (validation, hollow_code) in
+        [(Validation::Strict, INVALID_RECORD), (Validation::Fast, NONE)]
+    {
+        let mut session = Session::start_with(|settings| settings.validation = validation).await;
+        session.create("t", 1, &[]).await;
+        let produced = session.produce("t", 0, hollow.clone()).await;
+        assert_eq!(produced.error_code, hollow_code, "{validation:?}");
+        let mut damaged = BytesMut::from(&good[..]);
+        damaged[HEADER_LEN] ^= 1;
+        let produced = session.produce("t", 0, damaged.freeze()).await;
+        assert_eq!(produced.error_code, CORRUPT_MESSAGE, "{validation:?}: the checksum counts");
+        session.create("compacted", 1, &[("cleanup.policy", "compact")]).await;
+        let produced = session.produce("compacted", 0, good.clone()).await;
+        assert_eq!(produced.error_code, INVALID_RECORD, "{validation:?}: no key");
+        session.broker.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compressed_records_are_as_large_as_the_topic_allows() {
+    let mut session = Session::start().await;
+    let limit = [("max.decompressed.message.bytes", "1000")];
+    session.create("t", 1, &limit).await;
+    for (value_len, code) in [(900, NONE), (1000, INVALID_RECORD)] {
+        let compression = Compression::default_of(Codec::Zstd);
+        let mut builder =
+            BatchBuilder::new(BatchTemplate { compression, ..BatchTemplate::default() });
+        builder.append(Timestamp::NONE, None, Some(&vec![7; value_len]));
+        let bytes = Bytes::from(builder.build().expect("memory"));
+        let produced = session.produce("t", 0, bytes).await;
+        assert_eq!(produced.error_code, code, "{value_len}: {:?}", produced.error_message);
+        let uncompressed = session.produce("t", 0, batch(&[&vec![7; value_len]])).await;
+        assert_eq!(uncompressed.error_code, NONE, "bounded by max.message.bytes");
+    }
     session.broker.stop().await;
 }

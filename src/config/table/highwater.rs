@@ -24,7 +24,9 @@ pub(super) const ROWS: &[Setting] = settings! {
     "highwater.memory.bytes": Bytes = "256MiB", at_least(1048576), High, read_only, acts
         => "The one budget of bytes for everything that grows with what clients send: request frames, decompression, \
             cached tails, responses in flight.";
-    "highwater.validation": String = "strict", one_of(&["strict", "fast"]), Medium, read_only, later
+    "highwater.validation": String = "strict", one_of(&["strict", "fast"]), Medium, read_only, acts
         => "How batches from clients are checked. 'strict': every record is walked, compressed ones within a bound. \
-            'fast': header, size and checksum only.";
+            'fast': header, size and checksum; records are walked only where a setting needs it (compacted topics, \
+            compression.type other than producer, message.timestamp.before.max.ms, max.decompressed.message.bytes) or \
+            the header looks wrong. A broken producer can then store what consumers cannot read.";
 };

@@ -104,9 +104,9 @@ pub(super) const ROWS: &[Setting] = settings! {
         => "Largest segment: a new one is begun before a batch that would make it larger.";
     "log.segment.delete.delay.ms": Long = "60000", at_least(0), High, cluster_wide, acts
         => "Deleted segments and topics keep their files, renamed, for this time.";
-    "max.decompressed.message.bytes": Int = "2147483639", between(1, 2147483639), Medium, cluster_wide, later
-        => "Largest record after decompression. Highwater bounds what a batch may decompress to by itself: 128 \
-            times max.message.bytes.";
+    "max.decompressed.message.bytes": Int = "2147483639", between(1, 2147483639), Medium, cluster_wide, acts
+        => "Largest record of a compressed batch from a producer, decompressed. What is stored stays readable if it is \
+            lowered. A whole batch may decompress to 128 times max.message.bytes, and to 16 MiB in any case.";
     "message.max.bytes": Int = "1048588", at_least(0), High, cluster_wide, acts
         => "Largest batch of records, as compressed, unless the topic says otherwise.";
     "num.recovery.threads.per.data.dir": Int = "2", at_least(1), High, cluster_wide, acts

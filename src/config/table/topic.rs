@@ -55,9 +55,9 @@ pub(super) const ROWS: &[Setting] = topic_settings! {
     "max.compaction.lag.ms": Long = "9223372036854775807", at_least(1), Medium, ["log.cleaner.max.compaction.lag.ms"], later
         => "Longest time that a record of a compacted topic stays uncompacted: a new segment is begun by then. \
             The compaction itself is not built yet.";
-    "max.decompressed.message.bytes": Int = "2147483639", between(1, 2147483639), Medium, ["max.decompressed.message.bytes"], later
-        => "Largest record after decompression. Highwater bounds what a batch may decompress to by itself: 128 \
-            times max.message.bytes.";
+    "max.decompressed.message.bytes": Int = "2147483639", between(1, 2147483639), Medium, ["max.decompressed.message.bytes"], acts
+        => "Largest record of a compressed batch from a producer, decompressed. What is stored stays readable if it is \
+            lowered. A whole batch may decompress to 128 times max.message.bytes, and to 16 MiB in any case.";
     "max.message.bytes": Int = "1048588", at_least(0), Medium, ["message.max.bytes"], acts
         => "Largest batch of records, as compressed.";
     "message.timestamp.after.max.ms": Long = "3600000", at_least(0), Medium, ["log.message.timestamp.after.max.ms"], acts

@@ -20,6 +20,14 @@ pub(super) struct Walk {
     pub(super) faults: Faults,
 }
 
+impl Walk {
+    /// What a walk would find if the header tells the truth.
+    pub(super) fn trusting(header: &BatchHeader) -> Self {
+        let max_timestamp = header.max_timestamp;
+        Self { max_timestamp, offsets_in_order: true, faults: Faults::default() }
+    }
+}
+
 /// Walks the records behind the header, decompressing at most `limit` bytes. Uncompressed ones are walked where they lie.
 pub(super) fn walk(
     header: &BatchHeader,
@@ -34,7 +42,8 @@ pub(super) fn walk(
             visit.record(&record?);
         }
     } else {
-        let mut reader = RecordReader::new(header, records, limit)?;
+        let mut reader = RecordReader::new(header, records, limit)?
+            .with_record_bytes_max(rules.record_bytes_max());
         while let Some(record) = reader.next() {
             visit.record(&record?);
         }
@@ -62,7 +71,7 @@ impl Visit {
             batch_time: header.timestamp_type(),
             base_timestamp: header.base_timestamp.get(),
             earliest: now.get().saturating_sub(rules.timestamp_before_max_ms),
-            latest: now.get().saturating_add(rules.timestamp_after_max_ms),
+            latest: rules.latest_timestamp(now),
             walk: Walk {
                 max_timestamp: Timestamp::NONE,
                 offsets_in_order: true,

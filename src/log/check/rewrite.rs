@@ -29,7 +29,8 @@ pub(super) fn rewrite(
     });
     let invalid = |error: &dyn std::error::Error| BatchRejection::invalid(error.to_string());
     let mut reader = RecordReader::new(header, records, rules.decompressed_bytes_max)
-        .map_err(|error| invalid(&error))?;
+        .map_err(|error| invalid(&error))?
+        .with_record_bytes_max(rules.record_bytes_max());
     while let Some(record) = reader.next() {
         let record = record.map_err(|error| invalid(&error))?;
         let timestamp = header.base_timestamp.get().wrapping_add(record.timestamp_delta);

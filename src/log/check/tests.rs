@@ -1,3 +1,5 @@
+mod fast;
+
 use super::*;
 use crate::config::CleanupPolicy;
 use crate::log::builder::{BatchBuilder, BatchTemplate};
@@ -426,14 +428,14 @@ fn heavy_work_is_left_to_the_pool() {
     let mut builder = BatchBuilder::new(template(Codec::Zstd));
     builder.append(NOW, None, Some(&vec![0; 10_000_000]));
     let bomb = builder.build().unwrap();
-    assert!(!needs_cpu_pool(&bomb));
+    assert!(!needs_cpu_pool(&bomb, &rules, NOW));
     assert!(check_batch_inline(&bomb, &rules, NOW).is_none());
     let other_codec = BatchRules { compression: TargetCodec::Fixed(Codec::Gzip), ..rules.clone() };
     assert!(check_batch_inline(&batch(Codec::None), &other_codec, NOW).is_none());
     let big = patched(&vec![0; 70_000], 22, &[1]);
-    assert!(needs_cpu_pool(&big));
+    assert!(needs_cpu_pool(&big, &rules, NOW));
     assert!(check_batch_inline(&big, &rules, NOW).is_none());
-    assert!(!needs_cpu_pool(&vec![0; 70_000]), "uncompressed");
+    assert!(!needs_cpu_pool(&vec![0; 70_000], &rules, NOW), "uncompressed");
 }
 
 #[test]
