@@ -8,10 +8,12 @@ mod agenda;
 mod checkpoints;
 pub mod cluster;
 pub mod configs;
+mod coordinator_log;
 mod data_directory;
 mod delete_records;
 mod fetch;
 pub mod fetch_sessions;
+mod groups;
 mod housekeeping;
 mod offsets;
 mod open;
@@ -37,6 +39,7 @@ use self::agenda::Agenda;
 pub use self::delete_records::{DeleteRecords, DeleteRecordsError, DeletedRecords};
 pub use self::fetch::{EpochEnd, Fetch, FetchError, FetchPartition, Fetched, FetchedPartitions};
 use self::fetch_sessions::FetchSessions;
+pub use self::groups::{CONSUMER_OFFSETS, GroupError};
 pub use self::offsets::{ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
 pub use self::open::OpenBroker;
 pub use self::partition::{Ends, Partition, PartitionAppendError};
@@ -46,6 +49,8 @@ pub use self::registry::{ClosedPartition, Lookup, OpenPartitionError, PartitionR
 pub use self::step::{BoxFuture, Step};
 pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
+use crate::coordinator::groups::Groups;
+use crate::coordinator::runtime::Coordinator;
 use crate::env::{ByteBudget, Env, Shutdown};
 use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
@@ -79,6 +84,7 @@ pub struct Broker {
     /// Incremental fetch sessions.
     pub fetch_sessions: FetchSessions,
     producer_ids: ProducerIds,
+    groups: Arc<Coordinator<Groups>>,
     agenda: Arc<Agenda>,
     shutdown: Shutdown,
     housekeeping: Mutex<Option<JoinHandle<()>>>,

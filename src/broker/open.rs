@@ -10,11 +10,14 @@ use tokio::sync::Semaphore;
 use super::agenda::{Agenda, Job};
 use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
+use super::groups::{self, NewGroups};
 use super::partition::Partition;
 use super::producer_ids::ProducerIds;
 use super::registry::{NewRegistry, PartitionRegistry, Placement};
 use super::{ADMIN_TURNS, Broker};
 use crate::config::BrokerSettings;
+use crate::coordinator::groups::{GroupSettings, Groups};
+use crate::coordinator::runtime::Coordinator;
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::log::TailPool;
 use crate::metadata::{Image, MetadataStore};
@@ -83,10 +86,18 @@ impl Broker {
             tail_pool: TailPool::new(Arc::clone(&args.budget)),
             settings: Arc::clone(&args.settings),
         });
+        let groups = groups::start(NewGroups {
+            env: args.env.clone(),
+            metadata: Arc::clone(&args.metadata),
+            partitions: Arc::clone(&partitions),
+            settings: Arc::new(GroupSettings::default()),
+        });
+        tell_of_changes(&args.metadata, &groups);
         let sessions = args.settings.max_incremental_fetch_session_cache_slots;
         let broker = Arc::new(Self {
             fetch_sessions: FetchSessions::new(sessions),
             producer_ids: ProducerIds::default(),
+            groups,
             env: args.env,
             settings: args.settings,
             metadata: args.metadata,
@@ -113,6 +124,7 @@ impl Broker {
         if let Some(task) = self.housekeeping.lock().take() {
             task.abort();
         }
+        self.groups.close();
         let partitions = self.partitions.open_partitions();
         for partition in &partitions {
             partition.retire();
@@ -169,6 +181,18 @@ impl Broker {
             }
         }
     }
+}
+
+/// Groups hear of topics and configs that change.
+fn tell_of_changes(metadata: &MetadataStore, groups: &Arc<Coordinator<Groups>>) {
+    let groups = Arc::downgrade(groups);
+    metadata.subscribe(Box::new(move |before, after| {
+        let same = Arc::ptr_eq(&before.topics, &after.topics)
+            && Arc::ptr_eq(&before.configs, &after.configs);
+        if !same && let Some(groups) = groups.upgrade() {
+            groups.image_changed();
+        }
+    }));
 }
 
 /// Whether every log was closed or its directory taken offline.

@@ -117,6 +117,12 @@ impl PartitionRegistry {
         }
     }
 
+    /// True if a partition has a directory already. A partition of a new topic has none before its log is first used.
+    pub fn holds(&self, topic: &Topic, index: PartitionIndex) -> bool {
+        let open = self.topics.read().get(&topic.id).and_then(|topic| topic.open_partition(index));
+        open.is_some() || self.placement.found(&topic.name, index).is_some()
+    }
+
     /// Partitions that had a directory in `directory` at the start and still have it.
     pub fn found_in(&self, directory: &Arc<DataDirectory>) -> BTreeSet<TopicPartition> {
         let found = self.placement.all_found().into_iter();

@@ -15,6 +15,7 @@ mod chunk;
 pub mod compress;
 mod cursor;
 mod cut;
+mod entries;
 mod epochs;
 pub mod format;
 mod found;
@@ -48,6 +49,7 @@ mod words;
 
 pub use append::{AppendError, Appended};
 pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline};
+pub use entries::{LogEntry, LogEntryKind};
 pub use log::{ActiveProducer, Log, SyncWork};
 pub use open::{OpenError, OpenLog, StartMode};
 pub use slice::{Part, Slice};

@@ -40,6 +40,15 @@ impl Broker {
         outcomes.filter_map(|(name, result)| not_created(name, result.err()?)).collect()
     }
 
+    /// Makes an internal topic if it is not there yet, whatever the settings say of auto-creation. Blocks.
+    pub(in crate::broker) fn create_internal_topic(
+        &self,
+        name: &'static str,
+    ) -> Result<(), CreateTopicError> {
+        let failed = self.auto_create(std::iter::once(name)).into_iter().next();
+        failed.map_or(Ok(()), |failed| Err(failed.error))
+    }
+
     fn spec_of(&self, name: &str) -> TopicSpec {
         internal::spec(&self.settings, name).unwrap_or_else(|| TopicSpec::with_defaults(name))
     }

@@ -1,0 +1,82 @@
+//! Reading a shard from its log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::log::{Logged, LoggedEntry, ShardLogError};
+use super::shard::{Shard, State};
+use crate::coordinator::machine::{Entry, Machine, Timers};
+use crate::env;
+
+impl<M: Machine> Shard<M> {
+    /// Reads the log on the blocking pool; `None` if it cannot be read, which has been logged.
+    pub(super) async fn read(self: &Arc<Self>) -> Option<State<M>> {
+        if !self.log().exists() {
+            return Some(self.state(M::Hard::default()));
+        }
+        let log = Arc::clone(self.log());
+        let shard = self.number.get();
+        let read = env::spawn_blocking(move || {
+            let mut replay = Replay::<M>::default();
+            log.read(&mut |entry| replay.take(shard, entry)).map(|()| replay)
+        });
+        match read.await {
+            Ok(Ok(replay)) => {
+                tracing::info!(shard, entries = replay.entries, "coordinator shard loaded");
+                Some(self.state(replay.hard))
+            }
+            Ok(Err(ShardLogError(error))) => {
+                tracing::error!(shard, error, "the coordinator's log cannot be read");
+                None
+            }
+            Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
+            // The runtime is going away.
+            Err(_) => None,
+        }
+    }
+
+    fn state(&self, hard: M::Hard) -> State<M> {
+        State {
+            machine: (self.world.parts.machine)(),
+            hard,
+            timers: Timers::new(),
+            waiting: HashMap::new(),
+            next_token: 0,
+            written: None,
+        }
+    }
+}
+
+struct Replay<M: Machine> {
+    hard: M::Hard,
+    entries: u64,
+}
+
+impl<M: Machine> Default for Replay<M> {
+    fn default() -> Self {
+        Self { hard: M::Hard::default(), entries: 0 }
+    }
+}
+
+impl<M: Machine> Replay<M> {
+    fn take(&mut self, shard: i32, logged: LoggedEntry<'_>) {
+        self.entries += 1;
+        let entry = match logged.entry {
+            Logged::Marker { producer, outcome } => Entry::Ended { producer, outcome },
+            Logged::Record { key, value, transaction } => match M::decode(key, value) {
+                Ok(Some(record)) => match transaction {
+                    Some(producer) => Entry::Pending { producer, record },
+                    None => Entry::Record(record),
+                },
+                // Of a kind that only others know: it stays in the log.
+                Ok(None) => return,
+                // One record that nobody can read must not take every group of the shard with it.
+                Err(error) => {
+                    tracing::error!(shard, offset = logged.offset.get(), %error, "a record of the coordinator's log makes no sense and is skipped");
+                    return;
+                }
+            },
+        };
+        M::apply(&mut self.hard, &entry);
+    }
+}

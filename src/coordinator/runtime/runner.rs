@@ -1,0 +1,171 @@
+//! The task that works on a shard while there is something to do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::log::{Append, ShardLogError};
+use super::shard::{Burst, Nudges, Queued, Rest, Shard, State};
+use super::{Answer, CallError, Written};
+use crate::coordinator::machine::{Effects, KeyValue, Machine, Now, Token, Turn, TurnParts};
+use crate::metadata::Image;
+use crate::types::Uuid;
+
+/// Commands that go into one batch: enough to share its cost, few enough for other tasks to have their turn.
+const BURST_MAX: usize = 512;
+
+/// Time after a failure for which commands are refused without another try: a broken disk is not asked for each of them.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// An answer whose caller has been found.
+type Addressed<M> = (oneshot::Sender<Answer<M>>, <M as Machine>::Reply);
+
+impl<M: Machine> Shard<M> {
+    /// Works until the mailbox is empty.
+    pub(super) async fn run(self: Arc<Self>) {
+        let guard = CrashGuard(&self);
+        let mut work = self.wake();
+        while let Some(burst) = self.next_burst(BURST_MAX, &mut work) {
+            // A nudge alone is no reason to read a log, unless it says so.
+            let needed = !burst.commands.is_empty() || burst.nudges.load;
+            if work.state.is_none() && needed {
+                work = self.fetch_state(work.failed_at).await;
+            }
+            match work.state.take() {
+                Some(state) => work.state = self.work(state, burst).await,
+                None => refuse(burst.commands),
+            }
+            // Others are served between two bursts, and more commands gather.
+            tokio::task::yield_now().await;
+        }
+        std::mem::forget(guard);
+    }
+
+    /// Reads the shard, unless that has failed just before.
+    async fn fetch_state(self: &Arc<Self>, failed_at: Option<Duration>) -> Rest<M> {
+        let now = self.now().monotonic;
+        if failed_at.is_some_and(|at| now < at + REST_AFTER_FAILURE) {
+            return Rest { state: None, failed_at };
+        }
+        let Some(mut state) = self.read().await else {
+            return Rest { state: None, failed_at: Some(now) };
+        };
+        let mut effects = Effects::default();
+        let image = (self.world.parts.image)();
+        self.turn(&mut state, &image, &mut effects, |machine, turn| machine.loaded(turn));
+        Rest { state: self.finish(state, effects).await, failed_at: None }
+    }
+
+    /// Decides everything in the burst, appends, answers. `None` if the append failed.
+    async fn work(self: &Arc<Self>, mut state: State<M>, burst: Burst<M>) -> Option<State<M>> {
+        let mut effects = Effects::default();
+        let image = (self.world.parts.image)();
+        self.heed(&mut state, &image, burst.nudges, &mut effects);
+        for Queued { command, sender } in burst.commands {
+            let token = Token(state.next_token);
+            state.next_token += 1;
+            state.waiting.insert(token, sender);
+            self.turn(&mut state, &image, &mut effects, |machine, turn| {
+                machine.decide(turn, command, token);
+            });
+        }
+        self.finish(state, effects).await
+    }
+
+    /// Timers and changes of metadata.
+    fn heed(&self, state: &mut State<M>, image: &Image, nudges: Nudges, effects: &mut Effects<M>) {
+        if nudges.image {
+            self.turn(state, image, effects, |machine, turn| machine.image_changed(turn));
+        }
+        // Whatever woke the shard: a timer that has run out comes before commands that arrived after its time.
+        let now = self.now().monotonic;
+        while let Some(timer) = state.timers.take_due(now) {
+            self.turn(state, image, effects, |machine, turn| machine.expired(turn, timer));
+        }
+    }
+
+    /// Appends what the turns have written and lets their answers go. `None` if the append failed.
+    async fn finish(
+        self: &Arc<Self>,
+        mut state: State<M>,
+        effects: Effects<M>,
+    ) -> Option<State<M>> {
+        let address = |(token, reply)| Some((state.waiting.remove(&token)?, reply));
+        let answers: Vec<Addressed<M>> = effects.replies.into_iter().filter_map(address).collect();
+        let records: Vec<KeyValue> = effects.records.iter().map(M::encode).collect();
+        drop(effects.records);
+        if !records.is_empty() {
+            match self.append(records).await {
+                Ok(written) => state.written = Some(written),
+                Err(error) => {
+                    tracing::error!(shard = self.number.get(), %error, "the coordinator's log cannot be written, the shard is read again");
+                    answers
+                        .into_iter()
+                        .for_each(|(sender, _)| answer(sender, Err(CallError::NotAvailable)));
+                    return None;
+                }
+            }
+        }
+        let written = state.written;
+        answers.into_iter().for_each(|(sender, reply)| answer(sender, Ok((reply, written))));
+        if let Some(due) = state.timers.next_due() {
+            self.set_alarm(due);
+        }
+        Some(state)
+    }
+
+    async fn append(&self, records: Vec<KeyValue>) -> Result<Written, ShardLogError> {
+        match self.log().append(records, self.now().wall) {
+            Append::Done(result) => result,
+            Append::Blocking(append) => append.await,
+        }
+    }
+
+    fn turn(
+        &self,
+        state: &mut State<M>,
+        image: &Image,
+        effects: &mut Effects<M>,
+        step: impl FnOnce(&mut M, &mut Turn<'_, M>),
+    ) {
+        let ids = || -> Uuid { self.world.parts.env.random.uuid() };
+        let mut turn = Turn::new(TurnParts {
+            now: self.now(),
+            image,
+            ids: &ids,
+            hard: &mut state.hard,
+            effects,
+            timers: &mut state.timers,
+        });
+        step(&mut state.machine, &mut turn);
+    }
+
+    fn now(&self) -> Now {
+        let clock = &self.world.parts.env.clock;
+        Now { wall: clock.wall(), monotonic: clock.monotonic() }
+    }
+}
+
+fn refuse<M: Machine>(commands: impl IntoIterator<Item = Queued<M>>) {
+    commands.into_iter().for_each(|queued| answer(queued.sender, Err(CallError::NotAvailable)));
+}
+
+/// Who no longer listens has nothing to be told.
+fn answer<T>(sender: oneshot::Sender<T>, value: T) {
+    drop(sender.send(value));
+}
+
+/// Frees a shard whose runner panics. Forgotten by a runner that ends as it should.
+struct CrashGuard<'a, M: Machine>(&'a Arc<Shard<M>>);
+
+impl<M: Machine> Drop for CrashGuard<'_, M> {
+    fn drop(&mut self) {
+        // Dropped without a panic, it is the runtime that goes away.
+        if std::thread::panicking() {
+            let shard = self.0.number.get();
+            tracing::error!(shard, "a coordinator panicked, its shard is read again");
+        }
+        self.0.crashed();
+    }
+}
