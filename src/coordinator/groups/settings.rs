@@ -19,6 +19,10 @@ pub struct GroupSettings {
     pub consumer_min_session_timeout_ms: i32,
     pub consumer_max_session_timeout_ms: i32,
     pub consumer_max_size: usize,
+    pub consumer_assignment_interval_ms: i32,
+    pub consumer_min_assignment_interval_ms: i32,
+    pub consumer_max_assignment_interval_ms: i32,
+    pub consumer_regex_refresh_interval_ms: i32,
     pub consumer_migration: Migration,
 }
 
@@ -63,6 +67,10 @@ impl Default for GroupSettings {
             consumer_min_session_timeout_ms: 45_000,
             consumer_max_session_timeout_ms: 60_000,
             consumer_max_size: i32::MAX as usize,
+            consumer_assignment_interval_ms: 1_000,
+            consumer_min_assignment_interval_ms: 0,
+            consumer_max_assignment_interval_ms: 15_000,
+            consumer_regex_refresh_interval_ms: 600_000,
             consumer_migration: Migration::Bidirectional,
         }
     }
