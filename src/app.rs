@@ -127,6 +127,8 @@ impl Running {
     /// [`ANSWER_WITHIN`] at most for the answers, and what the disk needs for the rest.
     pub async fn stop(self) -> Result<(), StopPanicked> {
         self.health.enter(Phase::Stopping);
+        // Members that wait for others to join would hold the stop up.
+        self.broker.stop_groups();
         self.server.stop(ANSWER_WITHIN).await;
         let broker = self.broker;
         let closed = env::spawn_blocking(move || broker.close()).await;

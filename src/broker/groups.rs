@@ -116,6 +116,12 @@ impl Broker {
         })
     }
 
+    /// Sends everyone away who waits for a group; what comes from now on hears that this is not its coordinator. What was
+    /// acknowledged is in the log.
+    pub fn stop_groups(&self) {
+        self.groups.close();
+    }
+
     /// The partition of `__consumer_offsets` that keeps a group; `None` before the topic exists.
     pub fn group_shard(&self, group: &str) -> Option<PartitionIndex> {
         let image = self.metadata.image();
