@@ -1,7 +1,9 @@
-//! The primitive types of Kafka's flexible message encoding, as far as metadata records use them.
+//! The primitive types of Kafka's messages, as far as records use them: metadata records and those of the coordinators.
 //!
-//! Integers are big-endian. Lengths of compact strings, bytes and arrays are unsigned varints of length + 1, where 0 stands
-//! for null. Every struct ends with its tagged fields: a count, then tag, size and bytes of each.
+//! Integers are big-endian. In flexible versions the lengths of compact strings, bytes and arrays are unsigned varints of
+//! length + 1, where 0 stands for null, and every struct ends with its tagged fields: a count, then tag, size and bytes of
+//! each. In the older, inflexible versions strings have an `i16` length, bytes and arrays an `i32` length, -1 for null, and
+//! there are no tagged fields.
 
 use crate::types::Uuid;
 
@@ -14,6 +16,9 @@ pub enum WireError {
     /// A varint of more than 32 bits.
     #[error("a varint is longer than 32 bits")]
     Varint,
+    /// A length below that of null.
+    #[error("a length is negative")]
+    NegativeLength,
     /// Null where the schema allows none.
     #[error("a field is null that may not be")]
     Null,
@@ -25,18 +30,27 @@ pub enum WireError {
     TagSize(u32),
 }
 
+/// The longest string of an inflexible version, and of any request, in bytes.
+pub const TEXT_BYTES_MAX: usize = i16::MAX as usize;
+
 type Result<T> = std::result::Result<T, WireError>;
 
 /// Reads fields from the front of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
+    flexible: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the front of `bytes`.
+    /// Starts at the front of `bytes`, which are of a flexible version.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self { rest: bytes, flexible: true }
+    }
+
+    /// Starts at the front of `bytes`, which are of an inflexible version.
+    pub fn inflexible(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, flexible: false }
     }
 
     /// What is left.
@@ -108,30 +122,47 @@ impl<'a> Reader<'a> {
         Err(WireError::Varint)
     }
 
-    /// Length of a compact field; `None` for null.
-    fn compact_len(&mut self) -> Result<Option<usize>> {
-        let encoded = self.unsigned_varint()?;
-        Ok(encoded.checked_sub(1).map(|len| len as usize))
+    /// Length of bytes or of an array; `None` for null.
+    fn len(&mut self) -> Result<Option<usize>> {
+        if self.flexible {
+            let encoded = self.unsigned_varint()?;
+            return Ok(encoded.checked_sub(1).map(|len| len as usize));
+        }
+        length_or_null(self.i32()?)
+    }
+
+    /// Length of a string; `None` for null.
+    fn text_len(&mut self) -> Result<Option<usize>> {
+        if self.flexible { self.len() } else { length_or_null(self.i16()?.into()) }
     }
 
     /// Bytes.
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
-        let len = self.compact_len()?.ok_or(WireError::Null)?;
+        let len = self.len()?.ok_or(WireError::Null)?;
         self.take(len)
+    }
+
+    /// A string, not copied.
+    pub fn text(&mut self) -> Result<&'a str> {
+        self.nullable_text()?.ok_or(WireError::Null)
+    }
+
+    /// A string or null, not copied.
+    pub fn nullable_text(&mut self) -> Result<Option<&'a str>> {
+        let Some(len) = self.text_len()? else {
+            return Ok(None);
+        };
+        str::from_utf8(self.take(len)?).map(Some).map_err(|_| WireError::NotText)
     }
 
     /// A string.
     pub fn string(&mut self) -> Result<String> {
-        self.nullable_string()?.ok_or(WireError::Null)
+        self.text().map(str::to_owned)
     }
 
     /// A string or null.
     pub fn nullable_string(&mut self) -> Result<Option<String>> {
-        let Some(len) = self.compact_len()? else {
-            return Ok(None);
-        };
-        let text = str::from_utf8(self.take(len)?).map_err(|_| WireError::NotText)?;
-        Ok(Some(text.to_owned()))
+        Ok(self.nullable_text()?.map(str::to_owned))
     }
 
     /// An array whose elements `element` reads, each of one byte or more.
@@ -144,7 +175,7 @@ impl<'a> Reader<'a> {
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<T>,
     ) -> Result<Option<Vec<T>>> {
-        let Some(count) = self.compact_len()? else {
+        let Some(count) = self.len()? else {
             return Ok(None);
         };
         if count > self.rest.len() {
@@ -159,11 +190,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The tagged fields at the end of a struct: `field` gets the tag and a reader of its bytes, and says whether it knows
-    /// the tag. Unknown ones are skipped.
+    /// the tag. Unknown ones are skipped. Nothing in inflexible versions.
     pub fn tags(
         &mut self,
         mut field: impl FnMut(u32, &mut Reader<'a>) -> Result<TagUse>,
     ) -> Result<()> {
+        if !self.flexible {
+            return Ok(());
+        }
         for _ in 0..self.unsigned_varint()? {
             let tag = self.unsigned_varint()?;
             let len = self.unsigned_varint()? as usize;
@@ -181,6 +215,13 @@ impl<'a> Reader<'a> {
     }
 }
 
+fn length_or_null(length: i32) -> Result<Option<usize>> {
+    match length {
+        -1 => Ok(None),
+        _ => usize::try_from(length).map(Some).map_err(|_| WireError::NegativeLength),
+    }
+}
+
 /// Whether a tagged field was known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagUse {
@@ -191,12 +232,25 @@ pub enum TagUse {
 }
 
 /// Writes fields to the end of a buffer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Writer {
     bytes: Vec<u8>,
+    flexible: bool,
+}
+
+impl Default for Writer {
+    /// Writes a flexible version.
+    fn default() -> Self {
+        Self { bytes: Vec::new(), flexible: true }
+    }
 }
 
 impl Writer {
+    /// Writes an inflexible version.
+    pub fn inflexible() -> Self {
+        Self { flexible: false, ..Self::default() }
+    }
+
     /// What was written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -252,14 +306,30 @@ impl Writer {
         self.bytes.push(value as u8);
     }
 
-    fn compact_len(&mut self, len: usize) {
-        let encoded = u32::try_from(len + 1).expect("records are far smaller than 4 GiB");
-        self.unsigned_varint(encoded);
+    fn len(&mut self, len: usize) {
+        if self.flexible {
+            let encoded = u32::try_from(len + 1).expect("records are far smaller than 4 GiB");
+            self.unsigned_varint(encoded);
+        } else {
+            self.i32(i32::try_from(len).expect("records are far smaller than 2 GiB"));
+        }
     }
 
-    /// A string.
+    /// Bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.len(bytes.len());
+        self.raw(bytes);
+    }
+
+    /// A string. What an inflexible version cannot hold is cut off: no request brings a string of more than
+    /// [`TEXT_BYTES_MAX`] bytes.
     pub fn string(&mut self, text: &str) {
-        self.compact_len(text.len());
+        if self.flexible {
+            return self.bytes(text.as_bytes());
+        }
+        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+        // At most `TEXT_BYTES_MAX`.
+        self.i16(text.len() as i16);
         self.raw(text.as_bytes());
     }
 
@@ -267,27 +337,31 @@ impl Writer {
     pub fn nullable_string(&mut self, text: Option<&str>) {
         match text {
             Some(text) => self.string(text),
-            None => self.unsigned_varint(0),
+            None if self.flexible => self.unsigned_varint(0),
+            None => self.i16(-1),
         }
     }
 
     /// An array whose elements `element` writes.
     pub fn array_of<T>(&mut self, elements: &[T], mut element: impl FnMut(&mut Self, &T)) {
-        self.compact_len(elements.len());
+        self.len(elements.len());
         for e in elements {
             element(self, e);
         }
     }
 
-    /// The end of a struct with tagged fields.
+    /// The end of a struct with tagged fields, which only flexible versions have.
     pub fn tags(&mut self, tags: Tags) {
+        assert!(self.flexible, "inflexible versions have no tagged fields");
         self.unsigned_varint(tags.count);
         self.raw(&tags.fields.bytes);
     }
 
     /// The end of a struct without tagged fields.
     pub fn no_tags(&mut self) {
-        self.unsigned_varint(0);
+        if self.flexible {
+            self.unsigned_varint(0);
+        }
     }
 }
 
@@ -348,6 +422,26 @@ mod tests {
         assert_eq!(Reader::new(&huge).bytes(), Err(WireError::Truncated));
         assert_eq!(Reader::new(&huge).string(), Err(WireError::Truncated));
         assert_eq!(Reader::new(&huge).array_of(Reader::i8), Err(WireError::Truncated));
+    }
+
+    #[test]
+    fn inflexible_lengths_are_kafkas() {
+        let mut writer = Writer::inflexible();
+        writer.string("ab");
+        writer.nullable_string(None);
+        writer.bytes(&[7]);
+        writer.array_of(&[1, 2], |w, n| w.i8(*n));
+        writer.no_tags();
+        let bytes = writer.into_bytes();
+        assert_eq!(bytes, [0, 2, b'a', b'b', 0xff, 0xff, 0, 0, 0, 1, 7, 0, 0, 0, 2, 1, 2]);
+        let mut reader = Reader::inflexible(&bytes);
+        assert_eq!(reader.text(), Ok("ab"));
+        assert_eq!(reader.nullable_text(), Ok(None));
+        assert_eq!(reader.bytes(), Ok(&[7][..]));
+        assert_eq!(reader.array_of(Reader::i8), Ok(vec![1, 2]));
+        assert_eq!((reader.no_tags(), reader.rest()), (Ok(()), &[][..]));
+        assert_eq!(Reader::inflexible(&[0xff, 0xfe]).text(), Err(WireError::NegativeLength));
+        assert_eq!(Reader::inflexible(&[0x7f; 8]).bytes(), Err(WireError::Truncated));
     }
 
     #[test]
