@@ -7,6 +7,7 @@
 #![allow(missing_docs, clippy::print_stdout, reason = "a test that prints its seed")]
 
 mod allocator;
+mod frames;
 mod harness;
 #[allow(dead_code, reason = "responses are not decoded here")]
 #[path = "../wire/messages.rs"]
@@ -51,6 +52,7 @@ targets! {
     metadata_control_record: seeds::metadata_control_records(), targets::metadata_control_record;
     metadata_snapshot: seeds::metadata_snapshots(), targets::metadata_snapshot;
     quorum_state: seeds::golden("quorum-state"), targets::quorum_state;
+    frame_reader: seeds::streams(), frames::frame_reader;
     request_body: seeds::requests(), targets::request_body;
     produce_body: seeds::requests_of(0), targets::produce_body;
 }

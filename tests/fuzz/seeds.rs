@@ -199,15 +199,27 @@ fn repair_batches(bytes: &mut [u8]) {
     }
 }
 
-/// Requests of real clients, header and body.
 pub fn properties_files() -> Vec<Seed> {
     let server = include_bytes!("../../src/config/tests/stock/server.properties");
     let escapes = b"\\\nlisteners = PLAINTEXT://\\\n  [::1]:0\r\nbroker.rack:caf\\u00e9\n! no\nlog.dirs\\\n=/a,/b";
     [&server[..], &escapes[..]].map(|bytes| Seed { bytes: bytes.to_vec(), repair: |_| {} }).into()
 }
 
+/// Requests of real clients, header and body.
 pub fn requests() -> Vec<Seed> {
     seeds(captured(), as_they_are)
+}
+
+/// What a client sends on one connection: requests with their lengths, behind the byte that says how it arrives.
+pub fn streams() -> Vec<Seed> {
+    let framed = |frame: &Vec<u8>| [&(frame.len() as u32).to_be_bytes()[..], frame].concat();
+    let stream = |frames: &[Vec<u8>]| -> Vec<u8> { frames.iter().flat_map(framed).collect() };
+    let captured = captured();
+    let large = vec![7; 40_000];
+    let mixed = stream(&[captured[0].clone(), large, Vec::new(), captured[1].clone()]);
+    let streams = captured.chunks(12).map(stream).chain([mixed]);
+    let arriving = |(number, stream): (usize, Vec<u8>)| [&[number as u8][..], &stream].concat();
+    seeds(streams.enumerate().map(arriving), as_they_are)
 }
 
 /// Requests of one API.

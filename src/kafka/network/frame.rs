@@ -13,8 +13,7 @@ use std::pin::pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::env::BytePermit;
 
@@ -124,7 +123,7 @@ impl FrameReader {
     /// Reads what is there into the room made before: the number of bytes, 0 at the end.
     pub fn poll_read(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &mut (impl AsyncRead + Unpin),
         cx: &mut Context<'_>,
     ) -> Poll<std::io::Result<usize>> {
         let most = self.read_bytes_max();

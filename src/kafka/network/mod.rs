@@ -7,7 +7,7 @@ mod complaints;
 mod connection;
 mod control;
 mod dispatch;
-mod frame;
+pub mod frame;
 mod header;
 mod idle;
 mod limits;
