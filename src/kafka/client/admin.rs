@@ -10,6 +10,7 @@ use kafka_protocol::messages::{
     CreateTopicsRequest, DeleteTopicsRequest, MetadataRequest, MetadataResponse, TopicName,
 };
 
+use super::patience::Patience;
 use super::{Client, ClientError};
 use crate::kafka::codec;
 use crate::types::Uuid;
@@ -121,8 +122,30 @@ impl Client {
         describe(answer)
     }
 
-    /// Creates a topic and waits until it is there.
+    /// Creates a topic and waits, for a bounded time, until this broker knows leaders for its partitions.
     pub async fn create_topic(&mut self, topic: &NewTopic<'_>) -> Result<(), ClientError> {
+        self.ask_for_topic(topic).await?;
+        if topic.validate_only {
+            return Ok(());
+        }
+        let mut patience = Patience::default();
+        while !self.is_led(topic.name).await? && patience.has_more().await {}
+        Ok(())
+    }
+
+    async fn is_led(&mut self, topic: &str) -> Result<bool, ClientError> {
+        match self.describe(Topics::Named(&[topic])).await {
+            Ok(cluster) => {
+                let mut partitions = cluster.topics.iter().flat_map(|topic| &topic.partitions);
+                Ok(partitions.all(|partition| partition.leader >= 0))
+            }
+            // A refusal tells of the metadata that this broker has so far.
+            Err(ClientError::Broker { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn ask_for_topic(&mut self, topic: &NewTopic<'_>) -> Result<(), ClientError> {
         let config = |(key, value): &(String, String)| {
             CreatableTopicConfig::default()
                 .with_name(codec::text(key))

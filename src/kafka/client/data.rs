@@ -9,6 +9,7 @@ use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProdu
 use kafka_protocol::messages::{FetchRequest, ListOffsetsRequest, ProduceRequest};
 
 use super::admin::topic_name;
+use super::patience::Patience;
 use super::{Client, ClientError};
 use crate::log::Isolation;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp};
@@ -124,6 +125,20 @@ impl Client {
         to: ProduceTo<'_>,
         batch: Bytes,
     ) -> Result<Offset, ClientError> {
+        let mut patience = Patience::default();
+        loop {
+            match self.produce_once(to, batch.clone()).await {
+                Err(error) if patience.allows(&error).await => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn produce_once(
+        &mut self,
+        to: ProduceTo<'_>,
+        batch: Bytes,
+    ) -> Result<Offset, ClientError> {
         let data = PartitionProduceData::default()
             .with_index(to.partition.get())
             .with_records(Some(batch));
@@ -150,6 +165,16 @@ impl Client {
 
     /// Fetches records, waiting for some if there are none yet.
     pub async fn fetch(&mut self, from: FetchFrom<'_>) -> Result<Fetched, ClientError> {
+        let mut patience = Patience::default();
+        loop {
+            match self.fetch_once(from).await {
+                Err(error) if patience.allows(&error).await => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn fetch_once(&mut self, from: FetchFrom<'_>) -> Result<Fetched, ClientError> {
         let partition = FetchPartition::default()
             .with_partition(from.partition.get())
             .with_fetch_offset(from.offset.get())
@@ -181,6 +206,21 @@ impl Client {
 
     /// Finds an offset in a partition.
     pub async fn list_offset(
+        &mut self,
+        topic: &str,
+        partition: PartitionIndex,
+        at: OffsetAt,
+    ) -> Result<ListedOffset, ClientError> {
+        let mut patience = Patience::default();
+        loop {
+            match self.list_offset_once(topic, partition, at).await {
+                Err(error) if patience.allows(&error).await => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn list_offset_once(
         &mut self,
         topic: &str,
         partition: PartitionIndex,

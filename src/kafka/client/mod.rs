@@ -8,6 +8,7 @@ mod admin;
 mod data;
 mod error;
 mod link;
+mod patience;
 
 pub use admin::{
     BrokerAddress, ClusterDescription, NewTopic, PartitionDescription, TopicDescription, Topics,
