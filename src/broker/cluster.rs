@@ -24,6 +24,9 @@ pub const CLUSTER_OPERATIONS: i32 = bits(&[
     IDEMPOTENT_WRITE,
 ]);
 
+/// Operations on a group, all allowed: read, delete, describe, describe configs, alter configs.
+pub const GROUP_OPERATIONS: i32 = bits(&[READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS]);
+
 const READ: u32 = 3;
 const WRITE: u32 = 4;
 const CREATE: u32 = 5;
@@ -118,11 +121,12 @@ mod tests {
         }
     }
 
-    /// 3576 and 8096 are what Kafka 4.4.0 answers without an authorizer.
+    /// 3576, 8096 and 3400 are what Kafka 4.4.0 answers without an authorizer.
     #[test]
     fn operations_are_kafkas_bit_sets() {
         assert_eq!(TOPIC_OPERATIONS, 3576);
         assert_eq!(CLUSTER_OPERATIONS, 8096);
+        assert_eq!(GROUP_OPERATIONS, 3400);
     }
 
     #[test]

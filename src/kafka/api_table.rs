@@ -65,6 +65,8 @@ pub enum Body {
 pub const API_VERSIONS: i16 = 18;
 
 const FETCH: i16 = 1;
+const JOIN_GROUP: i16 = 11;
+const SYNC_GROUP: i16 = 14;
 
 /// Every API served, by key.
 pub static APIS: &[Api] = &[
@@ -111,6 +113,105 @@ pub static APIS: &[Api] = &[
         throttle: Throttle::Request,
         body: Body::Guarded(guard::METADATA),
         handle: handlers::metadata::handle,
+    },
+    Api {
+        key: 8,
+        name: "OffsetCommit",
+        versions: 2..=10,
+        advertised_from: 2,
+        flexible_from: 8,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::OFFSET_COMMIT),
+        handle: handlers::offset_commit::handle,
+    },
+    Api {
+        key: 9,
+        name: "OffsetFetch",
+        versions: 1..=10,
+        advertised_from: 1,
+        flexible_from: 6,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::OFFSET_FETCH),
+        handle: handlers::offset_fetch::handle,
+    },
+    Api {
+        key: 10,
+        name: "FindCoordinator",
+        versions: 0..=5,
+        advertised_from: 0,
+        flexible_from: 3,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::FIND_COORDINATOR),
+        handle: handlers::find_coordinator::handle,
+    },
+    Api {
+        key: 11,
+        name: "JoinGroup",
+        versions: 0..=9,
+        advertised_from: 0,
+        flexible_from: 6,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::JOIN_GROUP),
+        handle: handlers::join_group::handle,
+    },
+    Api {
+        key: 12,
+        name: "Heartbeat",
+        versions: 0..=4,
+        advertised_from: 0,
+        flexible_from: 4,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::HEARTBEAT),
+        handle: handlers::heartbeat::handle,
+    },
+    Api {
+        key: 13,
+        name: "LeaveGroup",
+        versions: 0..=5,
+        advertised_from: 0,
+        flexible_from: 4,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::LEAVE_GROUP),
+        handle: handlers::leave_group::handle,
+    },
+    Api {
+        key: 14,
+        name: "SyncGroup",
+        versions: 0..=5,
+        advertised_from: 0,
+        flexible_from: 4,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::SYNC_GROUP),
+        handle: handlers::sync_group::handle,
+    },
+    Api {
+        key: 15,
+        name: "DescribeGroups",
+        versions: 0..=6,
+        advertised_from: 0,
+        flexible_from: 5,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::DESCRIBE_GROUPS),
+        handle: handlers::describe_groups::handle,
+    },
+    Api {
+        key: 16,
+        name: "ListGroups",
+        versions: 0..=5,
+        advertised_from: 0,
+        flexible_from: 3,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::LIST_GROUPS),
+        handle: handlers::list_groups::handle,
     },
     Api {
         key: 18,
@@ -223,6 +324,17 @@ pub static APIS: &[Api] = &[
         handle: handlers::create_partitions::handle,
     },
     Api {
+        key: 42,
+        name: "DeleteGroups",
+        versions: 0..=2,
+        advertised_from: 0,
+        flexible_from: 2,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::DELETE_GROUPS),
+        handle: handlers::delete_groups::handle,
+    },
+    Api {
         key: 43,
         name: "ElectLeaders",
         versions: 0..=2,
@@ -256,6 +368,17 @@ pub static APIS: &[Api] = &[
         handle: handlers::list_partition_reassignments::handle,
     },
     Api {
+        key: 47,
+        name: "OffsetDelete",
+        versions: 0..=0,
+        advertised_from: 0,
+        flexible_from: 1,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::OFFSET_DELETE),
+        handle: handlers::offset_delete::handle,
+    },
+    Api {
         key: 60,
         name: "DescribeCluster",
         versions: 0..=2,
@@ -265,6 +388,28 @@ pub static APIS: &[Api] = &[
         throttle: Throttle::Request,
         body: Body::Guarded(guard::DESCRIBE_CLUSTER),
         handle: handlers::describe_cluster::handle,
+    },
+    Api {
+        key: 68,
+        name: "ConsumerGroupHeartbeat",
+        versions: 0..=1,
+        advertised_from: 0,
+        flexible_from: 0,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::CONSUMER_GROUP_HEARTBEAT),
+        handle: handlers::consumer_group_heartbeat::handle,
+    },
+    Api {
+        key: 69,
+        name: "ConsumerGroupDescribe",
+        versions: 0..=1,
+        advertised_from: 0,
+        flexible_from: 0,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::CONSUMER_GROUP_DESCRIBE),
+        handle: handlers::consumer_group_describe::handle,
     },
     Api {
         key: 75,
@@ -286,9 +431,9 @@ impl Api {
         APIS.get(usize::from(index))
     }
 
-    /// True if a reply may wait for data that nobody has sent yet.
+    /// True if a reply may wait for data that nobody has sent yet, or for other members of a group.
     pub const fn is_long_poll(&self) -> bool {
-        self.key == FETCH
+        matches!(self.key, FETCH | JOIN_GROUP | SYNC_GROUP)
     }
 
     /// True for versions with compact lengths and tags.

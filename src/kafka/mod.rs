@@ -9,6 +9,7 @@ mod blocking;
 pub mod client;
 pub mod codec;
 pub mod errors;
+mod groups;
 pub mod guard;
 mod handler;
 pub mod handlers;

@@ -2,6 +2,7 @@
 
 mod convert;
 pub mod fetch;
+pub mod offsets;
 pub mod produce;
 
 pub use convert::{broker, brokers, names, optional_text, topic_name};

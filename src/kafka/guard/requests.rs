@@ -65,6 +65,78 @@ pub static METADATA: &[Field] = &[
     since(8, BYTE),
 ];
 
+/// OffsetCommit (8).
+pub static OFFSET_COMMIT: &[Field] = &[
+    always(Text),
+    always(INT32),
+    always(Text),
+    since(7, Text),
+    until(4, INT64),
+    always(Structs(&[
+        until(9, Text),
+        since(10, UUID),
+        always(Structs(&[always(INT32), always(INT64), since(6, INT32), always(Text)])),
+    ])),
+];
+
+/// OffsetFetch (9).
+pub static OFFSET_FETCH: &[Field] = &[
+    until(7, Text),
+    until(7, Structs(&[always(Text), always(List(&INT32))])),
+    since(
+        8,
+        Structs(&[
+            always(Text),
+            since(9, Text),
+            since(9, INT32),
+            always(Structs(&[until(9, Text), since(10, UUID), always(List(&INT32))])),
+        ]),
+    ),
+    since(7, BYTE),
+];
+
+/// FindCoordinator (10).
+pub static FIND_COORDINATOR: &[Field] = &[until(3, Text), since(1, BYTE), since(4, List(&Text))];
+
+/// JoinGroup (11).
+pub static JOIN_GROUP: &[Field] = &[
+    always(Text),
+    always(INT32),
+    since(1, INT32),
+    always(Text),
+    since(5, Text),
+    always(Text),
+    always(Structs(&[always(Text), always(Blob)])),
+    since(8, Text),
+];
+
+/// Heartbeat (12).
+pub static HEARTBEAT: &[Field] = &[always(Text), always(INT32), always(Text), since(3, Text)];
+
+/// LeaveGroup (13).
+pub static LEAVE_GROUP: &[Field] = &[
+    always(Text),
+    until(2, Text),
+    since(3, Structs(&[always(Text), always(Text), since(5, Text)])),
+];
+
+/// SyncGroup (14).
+pub static SYNC_GROUP: &[Field] = &[
+    always(Text),
+    always(INT32),
+    always(Text),
+    since(3, Text),
+    since(5, Text),
+    since(5, Text),
+    always(Structs(&[always(Text), always(Blob)])),
+];
+
+/// DescribeGroups (15).
+pub static DESCRIBE_GROUPS: &[Field] = &[always(List(&Text)), since(3, BYTE)];
+
+/// ListGroups (16).
+pub static LIST_GROUPS: &[Field] = &[since(4, List(&Text)), since(5, List(&Text))];
+
 /// ApiVersions (18).
 pub static API_VERSIONS: &[Field] = &[since(3, Text), since(3, Text)];
 
@@ -127,6 +199,9 @@ pub static CREATE_PARTITIONS: &[Field] = &[
     always(BYTE),
 ];
 
+/// DeleteGroups (42).
+pub static DELETE_GROUPS: &[Field] = &[always(List(&Text))];
+
 /// ElectLeaders (43).
 pub static ELECT_LEADERS: &[Field] =
     &[since(1, BYTE), always(Structs(&[always(Text), always(List(&INT32))])), always(INT32)];
@@ -145,8 +220,29 @@ pub static INCREMENTAL_ALTER_CONFIGS: &[Field] = &[
 pub static LIST_PARTITION_REASSIGNMENTS: &[Field] =
     &[always(INT32), always(Structs(&[always(Text), always(List(&INT32))]))];
 
+/// OffsetDelete (47).
+pub static OFFSET_DELETE: &[Field] =
+    &[always(Text), always(Structs(&[always(Text), always(Structs(&[always(INT32)]))]))];
+
 /// DescribeCluster (60).
 pub static DESCRIBE_CLUSTER: &[Field] = &[always(BYTE), since(1, BYTE), since(2, BYTE)];
+
+/// ConsumerGroupHeartbeat (68).
+pub static CONSUMER_GROUP_HEARTBEAT: &[Field] = &[
+    always(Text),
+    always(Text),
+    always(INT32),
+    always(Text),
+    always(Text),
+    always(INT32),
+    always(List(&Text)),
+    since(1, Text),
+    always(Text),
+    always(Structs(&[always(UUID), always(List(&INT32))])),
+];
+
+/// ConsumerGroupDescribe (69).
+pub static CONSUMER_GROUP_DESCRIBE: &[Field] = &[always(List(&Text)), always(BYTE)];
 
 /// DescribeTopicPartitions (75).
 pub static DESCRIBE_TOPIC_PARTITIONS: &[Field] = &[
