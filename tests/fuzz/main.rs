@@ -15,6 +15,8 @@ mod messages;
 mod mutate;
 mod seeds;
 mod targets;
+#[path = "../wire/topic_ids.rs"]
+mod topic_ids;
 
 use harness::{Target, fuzz};
 

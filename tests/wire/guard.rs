@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use highwater::kafka::api_table::{Api, Body};
+use highwater::kafka::codec::offsets;
 use highwater::kafka::codec::produce::ProduceRequest;
 use highwater::kafka::guard::{self, ELEMENTS_MAX};
 use highwater::kafka::wire::Malformed;
@@ -122,4 +123,16 @@ fn tags_count_as_elements() {
     let api = Api::find(18).expect("ApiVersions is served");
     let limit = Malformed::TooManyElements { limit: ELEMENTS_MAX };
     assert_eq!(admit(api, 3, body.into()), Err(limit));
+}
+
+#[test]
+fn null_is_refused_where_a_list_must_be_in_requests_by_topic_id() {
+    let all_topics = [2, 2, b'g', 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 1, 0];
+    let body = Bytes::copy_from_slice(&all_topics);
+    let request = offsets::fetch_request(body, 10).expect("null topics are all topics");
+    assert_eq!((request.groups[0].topics.is_none(), request.require_stable), (true, true));
+    let no_groups = Bytes::from_static(&[0, 1, 0]);
+    assert!(offsets::fetch_request(no_groups, 10).is_err());
+    let commit_without_list = Bytes::from_static(&[2, b'g', 0, 0, 0, 1, 1, 0, 0, 0]);
+    assert!(offsets::commit_request(commit_without_list, 10).is_err());
 }

@@ -29,5 +29,6 @@ mod produce;
 mod records;
 mod replay;
 mod synthetic;
+mod topic_ids;
 mod topics;
 mod versions;

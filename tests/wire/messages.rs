@@ -1,8 +1,10 @@
-//! The generated codec by API key.
+//! The generated codec by API key, and the product's own where the generated one knows too little.
 
 use bytes::{Buf, Bytes, BytesMut};
 use kafka_protocol::messages::*;
 use kafka_protocol::protocol::{Decodable, Encodable};
+
+use crate::topic_ids;
 
 /// A message that the generated decoder read.
 pub(crate) struct Decoded {
@@ -28,6 +30,9 @@ macro_rules! by_key {
     ($($key:literal => $request:ident, $response:ident;)*) => {
         /// Decodes the body of a request.
         pub(crate) fn request(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
+            if let Some(decoded) = topic_ids::request(key, version, &body) {
+                return decoded;
+            }
             match key {
                 $($key => recode::<$request>(body, version),)*
                 _ => Err(format!("API {key} has no row here")),
@@ -49,6 +54,15 @@ by_key! {
     1 => FetchRequest, FetchResponse;
     2 => ListOffsetsRequest, ListOffsetsResponse;
     3 => MetadataRequest, MetadataResponse;
+    8 => OffsetCommitRequest, OffsetCommitResponse;
+    9 => OffsetFetchRequest, OffsetFetchResponse;
+    10 => FindCoordinatorRequest, FindCoordinatorResponse;
+    11 => JoinGroupRequest, JoinGroupResponse;
+    12 => HeartbeatRequest, HeartbeatResponse;
+    13 => LeaveGroupRequest, LeaveGroupResponse;
+    14 => SyncGroupRequest, SyncGroupResponse;
+    15 => DescribeGroupsRequest, DescribeGroupsResponse;
+    16 => ListGroupsRequest, ListGroupsResponse;
     18 => ApiVersionsRequest, ApiVersionsResponse;
     19 => CreateTopicsRequest, CreateTopicsResponse;
     20 => DeleteTopicsRequest, DeleteTopicsResponse;
@@ -59,9 +73,13 @@ by_key! {
     33 => AlterConfigsRequest, AlterConfigsResponse;
     35 => DescribeLogDirsRequest, DescribeLogDirsResponse;
     37 => CreatePartitionsRequest, CreatePartitionsResponse;
+    42 => DeleteGroupsRequest, DeleteGroupsResponse;
     43 => ElectLeadersRequest, ElectLeadersResponse;
     44 => IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse;
     46 => ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
+    47 => OffsetDeleteRequest, OffsetDeleteResponse;
     60 => DescribeClusterRequest, DescribeClusterResponse;
+    68 => ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse;
+    69 => ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse;
     75 => DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse;
 }
