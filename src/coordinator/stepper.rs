@@ -159,7 +159,7 @@ fn next_uuid(next: &Cell<u128>) -> Uuid {
     Uuid::from_bytes(id.to_be_bytes())
 }
 
-fn partition() -> PartitionState {
+pub(super) fn partition() -> PartitionState {
     PartitionState {
         replicas: vec![BrokerId::new(1)],
         isr: vec![BrokerId::new(1)],

@@ -1,5 +1,41 @@
 //! Groups of the new consumer protocol (KIP-848; Kafka's `ConsumerGroup`), and classic members in them.
+//!
+//! The coordinator decides who has what. Each change of members, subscriptions or topics begins an epoch of the group; a
+//! target assignment is made for it; each member is taken towards its part of the target, heartbeat by heartbeat, such that
+//! no partition has two owners.
+//!
+//! What is here only forwards; `heartbeat` is where to begin reading.
 
+mod admission;
+mod apply;
+mod assign;
+mod commit;
+mod describe;
+mod epoch;
+mod error;
+mod fencing;
+mod group;
+mod heartbeat;
+mod image;
+mod limits;
+mod member;
+mod metadata_hash;
+mod migrate;
+mod partitions;
+mod pattern;
+mod progress;
+mod reconcile;
+mod removal;
+mod static_members;
+mod subscription;
+mod target;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod validate;
+
+pub use group::{ConsumerGroup, ConsumerSessions};
+pub use image::SeenTopics;
 use kafka_protocol::ResponseError;
 use kafka_protocol::messages::consumer_group_describe_response::DescribedGroup;
 use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
@@ -8,19 +44,13 @@ use kafka_protocol::messages::{
     OffsetCommitRequest, SyncGroupRequest,
 };
 
-use super::groups::{Call, GroupTurn, Groups, GroupsHard};
+use limits::Limits;
+
+use super::groups::{Call, GroupTurn, Groups, GroupsHard, HardGroup};
 use super::machine::Token;
 use super::records::GroupRecord;
 use super::{GroupId, MemberId};
 use crate::types::{Timestamp, TopicName};
-
-/// What the records of a group add up to.
-#[derive(Debug, Default)]
-pub struct ConsumerGroup {}
-
-/// What a group needs beside its records.
-#[derive(Debug, Default)]
-pub struct ConsumerSessions {}
 
 /// Timers of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,8 +72,7 @@ pub(super) fn heartbeat(
     call: Call<ConsumerGroupHeartbeatRequest>,
     token: Token,
 ) {
-    let _ = (shard, turn, call, token);
-    unimplemented!("consumer")
+    heartbeat::heartbeat(shard, turn, &call, token);
 }
 
 /// JoinGroup of a member of the classic protocol in a group of the new one.
@@ -92,20 +121,17 @@ pub(super) fn classic_leave(
 
 /// ConsumerGroupDescribe for a group of this kind.
 pub(super) fn describe(shard: &Groups, turn: &GroupTurn<'_>, group: &GroupId) -> DescribedGroup {
-    let _ = (shard, turn, group);
-    unimplemented!("consumer")
+    describe::describe(shard, turn, group)
 }
 
 /// Gives a record of types 3 to 8 and 16 its meaning.
 pub(super) fn apply(hard: &mut GroupsHard, record: &GroupRecord) {
-    let _ = (hard, record);
-    unimplemented!("consumer")
+    apply::apply(hard, record);
 }
 
 /// Topics were created, deleted or grown: groups that subscribe to them get a new epoch.
 pub(super) fn image_changed(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
-    let _ = (shard, turn);
-    unimplemented!("consumer")
+    image::changed(shard, turn);
 }
 
 /// A timer of this kind of group has run out.
@@ -115,14 +141,13 @@ pub(super) fn expired(
     group: &GroupId,
     timer: ConsumerTimer,
 ) {
-    let _ = (shard, turn, group, timer);
-    unimplemented!("consumer")
+    timers::expired(shard, turn, group, timer);
 }
 
 /// The shard was just read from its log: makes the soft state of every group of this kind and sets its timers.
 pub(super) fn loaded(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
-    let _ = (shard, turn);
-    unimplemented!("consumer")
+    image::see(shard, turn);
+    timers::loaded(shard, turn);
 }
 
 /// Whether an offset may be committed for a group of this kind; what is allowed also keeps the member's session alive.
@@ -131,8 +156,8 @@ pub(super) fn check_commit(
     turn: &mut GroupTurn<'_>,
     call: &Call<OffsetCommitRequest>,
 ) -> Result<(), ResponseError> {
-    let _ = (shard, turn, call);
-    unimplemented!("consumer")
+    let _ = shard;
+    commit::check_commit(turn, call)
 }
 
 /// Whether offsets of a group of this kind may be read (OffsetFetch 9 names a member and its epoch).
@@ -140,8 +165,7 @@ pub(super) fn check_fetch(
     hard: &GroupsHard,
     group: &OffsetFetchRequestGroup,
 ) -> Result<(), ResponseError> {
-    let _ = (hard, group);
-    unimplemented!("consumer")
+    commit::check_fetch(hard, group)
 }
 
 /// True if a live member of the group subscribes to the topic: its offsets can neither be deleted nor expire.
@@ -151,15 +175,16 @@ pub(super) fn is_subscribed(
     group: &GroupId,
     topic: &TopicName,
 ) -> bool {
-    let _ = (shard, hard, group, topic);
-    unimplemented!("consumer")
+    let _ = shard;
+    consumer_group(hard, group.as_str()).is_some_and(|group| group.is_subscribed(topic))
 }
 
 /// When the group became empty; `None` while it has members (offsets of a group with members do not expire but for
 /// topics that it no longer subscribes to).
 pub(super) fn empty_since(shard: &Groups, hard: &GroupsHard, group: &GroupId) -> Option<Timestamp> {
-    let _ = (shard, hard, group);
-    unimplemented!("consumer")
+    let _ = shard;
+    let group = consumer_group(hard, group.as_str())?;
+    group.is_empty().then(|| Timestamp::new(0))
 }
 
 /// Deletes the group, which has no offsets any more. `NON_EMPTY_GROUP` while it has members.
@@ -168,18 +193,43 @@ pub(super) fn delete(
     turn: &mut GroupTurn<'_>,
     group: &GroupId,
 ) -> Result<(), ResponseError> {
-    let _ = (shard, turn, group);
-    unimplemented!("consumer")
+    let known =
+        consumer_group(turn.hard(), group.as_str()).ok_or(ResponseError::GroupIdNotFound)?;
+    if !known.is_empty() {
+        return Err(ResponseError::NonEmptyGroup);
+    }
+    removal::write(turn, group);
+    shard.consumer.remove(group);
+    Ok(())
 }
 
 /// State of the group as ListGroups names it.
 pub(super) fn state(shard: &Groups, hard: &GroupsHard, group: &GroupId) -> &'static str {
-    let _ = (shard, hard, group);
-    unimplemented!("consumer")
+    let _ = shard;
+    consumer_group(hard, group.as_str()).map_or("Dead", ConsumerGroup::state)
 }
 
 /// Number of members.
 pub(super) fn members(shard: &Groups, hard: &GroupsHard, group: &GroupId) -> usize {
-    let _ = (shard, hard, group);
-    unimplemented!("consumer")
+    let _ = shard;
+    consumer_group(hard, group.as_str()).map_or(0, |group| group.members().len())
+}
+
+/// A group of this kind.
+fn consumer_group<'a>(hard: &'a GroupsHard, group: &str) -> Option<&'a ConsumerGroup> {
+    match hard.groups.get(group)? {
+        HardGroup::Consumer(group) => Some(group),
+        HardGroup::Classic(_) => None,
+    }
+}
+
+fn sessions<'a>(shard: &'a mut Groups, group: &GroupId) -> &'a mut ConsumerSessions {
+    if !shard.consumer.contains_key(group) {
+        shard.consumer.insert(group.clone(), ConsumerSessions::default());
+    }
+    shard.consumer.get_mut(group).expect("inserted above")
+}
+
+fn limits_of(shard: &Groups, turn: &GroupTurn<'_>, group: &GroupId) -> Limits {
+    Limits::of(&shard.settings, turn.image, group.as_str())
 }

@@ -14,7 +14,7 @@ pub use commands::{Call, Client, GroupCommand, GroupOverview, GroupReply};
 pub use settings::{GroupSettings, Migration};
 
 use super::classic::{ClassicGroup, ClassicTimer};
-use super::consumer::{ConsumerGroup, ConsumerSessions, ConsumerTimer};
+use super::consumer::{ConsumerGroup, ConsumerSessions, ConsumerTimer, SeenTopics};
 use super::machine::{Entry, InvalidRecord, KeyValue, Machine, Token, Turn};
 use super::offsets::CommittedOffsets;
 use super::records::{self, ClassicGroupValue, GroupRecord};
@@ -33,6 +33,8 @@ pub struct Groups {
     pub classic: HashMap<GroupId, ClassicGroup>,
     /// What groups of the new protocol need beside their records.
     pub consumer: HashMap<GroupId, ConsumerSessions>,
+    /// The topics that groups of the new protocol have last been compared with.
+    pub consumer_topics: SeenTopics,
 }
 
 /// What the records of a shard add up to.
@@ -67,7 +69,12 @@ pub enum GroupTimer {
 impl Groups {
     /// A shard that knows nothing yet.
     pub fn new(settings: Arc<GroupSettings>) -> Self {
-        Self { settings, classic: HashMap::new(), consumer: HashMap::new() }
+        Self {
+            settings,
+            classic: HashMap::new(),
+            consumer: HashMap::new(),
+            consumer_topics: SeenTopics::default(),
+        }
     }
 }
 
