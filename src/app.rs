@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::broker::{Broker, OpenBroker};
-use crate::config::BrokerSettings;
+use crate::config::{BrokerSettings, Overrides, refuse_restart_only};
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::gateway::{BoundGateway, Gateway};
 use crate::kafka::network::{self, BindError, Server};
@@ -228,6 +228,9 @@ fn with_overrides(settings: &BrokerSettings, image: &Image) -> BrokerSettings {
     let of_all_brokers = image.overrides(&ConfigResource::ClusterDefault);
     if of_this_broker.is_empty() && of_all_brokers.is_empty() {
         return settings.clone();
+    }
+    if let Err(left) = refuse_restart_only(&Overrides::new(), &of_this_broker) {
+        tracing::warn!("the metadata has settings of this broker that do not act: {left}");
     }
     settings.with_dynamic(&of_this_broker, &of_all_brokers)
 }

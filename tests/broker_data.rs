@@ -16,8 +16,9 @@ use std::time::Duration;
 use highwater::broker::{
     Acks, DeleteRecords, FetchError, Lookup, OffsetQuery, PartitionAppendError, ProduceError, Step,
 };
+use highwater::env::ManualClock;
 use highwater::log::AppendError;
-use highwater::types::{LeaderEpoch, Offset};
+use highwater::types::{LeaderEpoch, Offset, Timestamp};
 use support::batches::{Sender, batch};
 use support::broker::{LONG, Life, Node, now, only};
 
@@ -151,6 +152,31 @@ async fn a_duplicate_is_answered_with_the_first_offset_once_that_is_durable() {
         panic!("a gap is refused: {gap:?}")
     };
     assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&refused));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_producers_are_forgotten_after_the_time_that_was_set_last() {
+    const EXPIRY_PASS_MS: i64 = 600_000;
+    let clock = Arc::new(ManualClock::new(Timestamp::new(now())));
+    let node = Node { clock: Arc::<ManualClock>::clone(&clock), ..Node::new() };
+    let life = started(&node, 1, &[]).await;
+    life.send("t", 0, Acks::All, &sequenced("a", 0)).await.expect("the first");
+    clock.advance_ms(EXPIRY_PASS_MS);
+    life.broker.run_due_jobs();
+    assert!(
+        life.send("t", 0, Acks::All, &sequenced("b", 7)).await.is_err(),
+        "a day has not passed"
+    );
+    life.set_for_all_brokers("producer.id.expiration.ms", "1000");
+    clock.advance_ms(EXPIRY_PASS_MS);
+    // The pass runs here or in the background, whoever sees first that it is due.
+    loop {
+        life.broker.run_due_jobs();
+        if life.send("t", 0, Acks::All, &sequenced("b", 7)).await.is_ok() {
+            break;
+        }
+    }
     life.stop().await;
 }
 

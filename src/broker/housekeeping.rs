@@ -160,9 +160,10 @@ impl Broker {
 
     fn expire(&self) {
         let now = self.env.clock.wall();
+        let idle_ms = self.in_force.get().producer_id_expiration_ms;
         for partition in self.partitions.open_partitions() {
             let mut appender = partition.lock();
-            appender.log.expire_producers(now);
+            appender.log.expire_producers(now, idle_ms);
             if appender.take_idle() {
                 appender.log.shed_tail();
                 partition.publish(&appender);

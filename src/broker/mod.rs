@@ -15,6 +15,7 @@ mod fetch;
 pub mod fetch_sessions;
 mod groups;
 mod housekeeping;
+mod in_force;
 mod offsets;
 mod open;
 mod partition;
@@ -40,6 +41,7 @@ pub use self::delete_records::{DeleteRecords, DeleteRecordsError, DeletedRecords
 pub use self::fetch::{EpochEnd, Fetch, FetchError, FetchPartition, Fetched, FetchedPartitions};
 use self::fetch_sessions::FetchSessions;
 pub use self::groups::{CONSUMER_OFFSETS, GroupError};
+pub use self::in_force::SettingsInForce;
 pub use self::offsets::{ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
 pub use self::open::OpenBroker;
 pub use self::partition::{Ends, Partition, PartitionAppendError};
@@ -66,6 +68,8 @@ pub struct Broker {
     pub env: Env,
     /// The settings it was started with.
     pub settings: Arc<BrokerSettings>,
+    /// The same with what was changed since.
+    pub in_force: Arc<SettingsInForce>,
     /// The cluster image and its changes.
     pub metadata: Arc<MetadataStore>,
     /// The one budget of bytes.
@@ -105,9 +109,10 @@ impl Broker {
             .map_or(Lookup::Unknown, |topic| self.partitions.find(topic, partition))
     }
 
-    /// Brings partitions in line with the newest image: called after topics were deleted and configs changed. New topics and
+    /// Brings settings and partitions in line with the newest image: called after topics were deleted and configs changed. New topics and
     /// partitions need no call. Blocks.
     pub fn apply_image(&self) {
+        self.in_force.apply(&self.metadata.image());
         self.partitions.apply_image();
     }
 }

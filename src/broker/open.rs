@@ -11,6 +11,7 @@ use super::agenda::{Agenda, Job};
 use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
 use super::groups::{self, NewGroups};
+use super::in_force::SettingsInForce;
 use super::partition::Partition;
 use super::producer_ids::ProducerIds;
 use super::registry::{NewRegistry, PartitionRegistry, Placement};
@@ -79,12 +80,14 @@ impl Broker {
             let (agenda, failures) = (Arc::clone(&agenda), Arc::clone(&failures));
             directories.push(DataDirectory::start(&args.env, directory, agenda, failures)?);
         }
+        let in_force = Arc::new(SettingsInForce::new(Arc::clone(&args.settings), &image));
         let partitions = PartitionRegistry::new(NewRegistry {
             metadata: Arc::clone(&args.metadata),
             placement: Placement::new(directories, found),
             agenda: Arc::clone(&agenda),
             tail_pool: TailPool::new(Arc::clone(&args.budget)),
             settings: Arc::clone(&args.settings),
+            in_force: Arc::clone(&in_force),
         });
         let groups = groups::start(NewGroups {
             env: args.env.clone(),
@@ -100,6 +103,7 @@ impl Broker {
             groups,
             env: args.env,
             settings: args.settings,
+            in_force,
             metadata: args.metadata,
             budget: args.budget,
             metrics: args.metrics,

@@ -17,6 +17,7 @@ pub use self::open::OpenPartitionError;
 pub use self::placement::Placement;
 use super::agenda::Agenda;
 use super::data_directory::DataDirectory;
+use super::in_force::SettingsInForce;
 use super::partition::Partition;
 use super::topic_partitions::{Slot, TopicPartitions, TopicPolicy};
 use crate::config::{BrokerSettings, TopicSettings};
@@ -33,6 +34,7 @@ pub struct PartitionRegistry {
     agenda: Arc<Agenda>,
     tail_pool: Arc<TailPool>,
     settings: Arc<BrokerSettings>,
+    in_force: Arc<SettingsInForce>,
     /// When to look next at logs that are not open, for retention. Emptied when settings may have changed.
     retention_looks: Mutex<HashMap<TopicPartition, Timestamp>>,
 }
@@ -50,6 +52,8 @@ pub struct NewRegistry {
     pub tail_pool: Arc<TailPool>,
     /// What the broker was started with.
     pub settings: Arc<BrokerSettings>,
+    /// The same with what was changed since.
+    pub in_force: Arc<SettingsInForce>,
 }
 
 /// A partition that the image knows.
@@ -82,6 +86,7 @@ impl PartitionRegistry {
             agenda: args.agenda,
             tail_pool: args.tail_pool,
             settings: args.settings,
+            in_force: args.in_force,
             retention_looks: Mutex::default(),
         })
     }

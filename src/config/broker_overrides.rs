@@ -1,5 +1,6 @@
 //! Checks of what people want to change on a running broker (Kafka's `DynamicBrokerConfig.validate`).
 
+use super::broker_settings::{Conflict, per_ip_overrides};
 use super::layers::{Layers, Overrides, StaticValues};
 use super::setting::{Scope, Update};
 use super::table;
@@ -29,6 +30,19 @@ pub enum InvalidBrokerOverride {
     /// The value is not accepted.
     #[error(transparent)]
     Value(#[from] InvalidValue),
+    /// Kafka can change it while it runs; here only a restart does.
+    #[error(
+        "These configs are not changed while the broker runs, set them where it is started: [{0}]"
+    )]
+    NeedsRestart(String),
+    /// The value is not accepted, for a reason beyond its type.
+    #[error("Invalid value for configuration {key}: {reason}")]
+    Unusable {
+        /// The setting.
+        key: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// `log.retention.ms` of zero.
     #[error("log.retention.ms must be unlimited (-1) or, greater than or equal to 1")]
     Retention,
@@ -54,10 +68,24 @@ pub fn validate_broker_overrides(
     }
     let none = Overrides::new();
     let layers = Layers { broker: overrides, cluster: &none, statics };
+    per_ip_overrides(layers)
+        .map_err(|Conflict { key, reason }| InvalidBrokerOverride::Unusable { key, reason })?;
     if TopicSettings::resolve(layers, &none).retention_ms == 0 {
         return Err(InvalidBrokerOverride::Retention);
     }
     Ok(())
+}
+
+/// Refuses to set what belongs to the listeners of a broker (their addresses, protocols, certificates, mechanisms): it would
+/// change nothing before the next start, and not even then. What an Apache Kafka broker left in the metadata stays.
+pub fn refuse_restart_only(
+    present: &Overrides,
+    after: &Overrides,
+) -> Result<(), InvalidBrokerOverride> {
+    let mut set = after.clone();
+    set.retain(|key, value| present.get(key) != Some(value));
+    let names = names(&set, |update| update == Update::PerBroker);
+    if names.is_empty() { Ok(()) } else { Err(InvalidBrokerOverride::NeedsRestart(names)) }
 }
 
 /// The overridden settings of one kind, as Kafka lists them.

@@ -278,7 +278,8 @@ fn replication_factor(layers: Layers<'_>) -> Result<i16, Conflict> {
     i16::try_from(layers.number(KEY)).map_err(|_| conflict(KEY, "it does not fit into 16 bits"))
 }
 
-fn per_ip_overrides(layers: Layers<'_>) -> Result<HashMap<IpAddr, usize>, Conflict> {
+/// `max.connections.per.ip.overrides`.
+pub(super) fn per_ip_overrides(layers: Layers<'_>) -> Result<HashMap<IpAddr, usize>, Conflict> {
     const KEY: &str = "max.connections.per.ip.overrides";
     let text = layers.text(KEY).unwrap_or_default();
     let parse = |entry: &str| {

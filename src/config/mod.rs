@@ -25,7 +25,9 @@ mod valid;
 mod value;
 
 pub use alter::{ListChangeError, append, subtract};
-pub use broker_overrides::{BrokerScope, InvalidBrokerOverride, validate_broker_overrides};
+pub use broker_overrides::{
+    BrokerScope, InvalidBrokerOverride, refuse_restart_only, validate_broker_overrides,
+};
 pub use broker_settings::{BrokerSettings, Durability, Listener, Validation};
 pub use describe::{
     DescribedConfig, Synonym, describe_broker, describe_cluster_default, describe_topic,

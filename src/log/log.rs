@@ -27,7 +27,6 @@ pub struct Log {
     pub(super) directory: Arc<Path>,
     pub(super) topic_id: TopicId,
     pub(super) settings: Arc<TopicSettings>,
-    pub(super) producer_id_expiration_ms: i64,
     pub(super) segments: Arc<SegmentList>,
     pub(super) active: ActiveSegment,
     pub(super) tail: TailWriter,
@@ -153,9 +152,9 @@ impl Log {
         true
     }
 
-    /// Forgets idle producers.
-    pub fn expire_producers(&mut self, now: Timestamp) {
-        self.producers.expire(now, self.producer_id_expiration_ms);
+    /// Forgets producers that have been idle for `idle_ms`.
+    pub fn expire_producers(&mut self, now: Timestamp, idle_ms: i64) {
+        self.producers.expire(now, idle_ms);
     }
 
     /// The disk that it lies on.

@@ -146,7 +146,6 @@ impl Log {
             directory,
             topic_id: args.topic_id,
             settings: args.settings,
-            producer_id_expiration_ms: args.producer_id_expiration_ms,
             segments,
             active: loaded.active,
             tail,

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use highwater::broker::configs::{
+    AlterConfigs, ConfigOperation, KeyChange, ResourceChange, ResourceName, ResourceType,
+};
+use highwater::broker::topics::Mode;
 use highwater::broker::{
     Acks, Broker, Fetch, FetchError, FetchPartition, Fetched, ListedOffset, Lookup, OffsetQuery,
     OffsetQuestion, OpenBroker, Produce, ProduceBatch, ProduceError, Produced, Step,
 };
 use highwater::config::BrokerSettings;
-use highwater::env::{ByteBudget, Env, Shutdown};
+use highwater::env::{ByteBudget, Clock, Env, Shutdown, SystemClock};
 use highwater::log::batch::HEADER_LEN;
 use highwater::log::record::Records;
 use highwater::log::{Appended, Isolation, scan};
@@ -33,6 +37,7 @@ pub struct Node {
     pub directory: TempDir,
     pub faults: Arc<Faults>,
     pub settings: BrokerSettings,
+    pub clock: Arc<dyn Clock>,
 }
 
 /// One life of a broker.
@@ -48,6 +53,7 @@ impl Node {
             directory: TempDir::new().unwrap(),
             faults: Arc::default(),
             settings: BrokerSettings::default(),
+            clock: Arc::new(SystemClock::default()),
         }
     }
 
@@ -57,7 +63,8 @@ impl Node {
 
     /// Starts a broker. Called inside a runtime; blocks it, which no test minds.
     pub fn start(&self) -> Life {
-        let env = Env { files: Arc::new(FaultyFiles(Arc::clone(&self.faults))), ..Env::system() };
+        let files = Arc::new(FaultyFiles(Arc::clone(&self.faults)));
+        let env = Env { files, clock: Arc::clone(&self.clock), ..Env::system() };
         let directory =
             LogDirectory::open(&env, self.path(), NODE, None).expect("a free directory");
         let open = OpenMetadata::new(env.clone(), &directory, NODE);
@@ -116,6 +123,18 @@ impl Life {
         };
         for created in self.broker.metadata.create_topics(vec![topic]) {
             created.expect("created");
+        }
+    }
+
+    pub fn set_for_all_brokers(&self, key: &str, value: &str) {
+        let set = ConfigOperation::Set(Some(value.to_owned()));
+        let change = ResourceChange {
+            resource: ResourceName { kind: ResourceType::Broker, name: String::new() },
+            change: KeyChange::Incremental(vec![(key.to_owned(), set)]),
+        };
+        let request = AlterConfigs { resources: vec![change], mode: Mode::Apply };
+        for outcome in self.broker.alter_configs(request) {
+            outcome.result.expect("changed");
         }
     }
 

@@ -12,8 +12,11 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::StrBytes;
 
 use crate::calls::Session;
+use crate::connections::ping;
+use crate::peer::{Peer, api, request};
 use crate::records::batch;
 
+const API_VERSIONS: i16 = 18;
 const DESCRIBE_CONFIGS: i16 = 32;
 const INCREMENTAL_ALTER_CONFIGS: i16 = 44;
 
@@ -22,6 +25,7 @@ const BROKER: i8 = 4;
 
 const NONE: i16 = 0;
 const MESSAGE_TOO_LARGE: i16 = 10;
+const INVALID_REQUEST: i16 = 42;
 const POLICY_VIOLATION: i16 = 44;
 
 fn text(text: &str) -> StrBytes {
@@ -29,6 +33,18 @@ fn text(text: &str) -> StrBytes {
 }
 
 async fn set(session: &mut Session, kind: i8, name: &str, key: &str, value: Option<&str>) {
+    let (code, message) = try_set(session, kind, name, key, value).await;
+    assert_eq!(code, NONE, "{message}");
+}
+
+/// Error code and text.
+async fn try_set(
+    session: &mut Session,
+    kind: i8,
+    name: &str,
+    key: &str,
+    value: Option<&str>,
+) -> (i16, String) {
     let (set, delete) = (0, 1);
     let config = AlterableConfig::default()
         .with_name(text(key))
@@ -41,7 +57,8 @@ async fn set(session: &mut Session, kind: i8, name: &str, key: &str, value: Opti
     let request = IncrementalAlterConfigsRequest::default().with_resources(vec![resource]);
     let answer: IncrementalAlterConfigsResponse =
         session.call(INCREMENTAL_ALTER_CONFIGS, 1, &request).await;
-    assert_eq!(answer.responses[0].error_code, NONE, "{:?}", answer.responses[0].error_message);
+    let answer = &answer.responses[0];
+    (answer.error_code, answer.error_message.as_deref().unwrap_or_default().to_owned())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,6 +77,47 @@ async fn configs_take_effect_when_they_are_answered() {
     assert_eq!(produced(&mut session).await, MESSAGE_TOO_LARGE, "the default of all brokers");
     set(&mut session, BROKER, "1", "message.max.bytes", Some("5000")).await;
     assert_eq!(produced(&mut session).await, NONE, "this broker's own value is stronger");
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_of_connections_change_while_the_broker_runs() {
+    let mut session = Session::start().await;
+    let address = session.broker.address;
+    set(&mut session, BROKER, "", "max.connections.per.ip", Some("1")).await;
+    Peer::connect(address).await.closed().await;
+    set(&mut session, BROKER, "", "max.connections.per.ip.overrides", Some("127.0.0.1:2")).await;
+    let mut second = Peer::connect(address).await;
+    assert!(ping(&mut second).await, "one more for this address");
+    set(&mut session, BROKER, "", "max.connections.per.ip.overrides", None).await;
+    set(&mut session, BROKER, "", "max.connections.per.ip", None).await;
+    set(&mut session, BROKER, "1", "max.connections", Some("2")).await;
+    let mut third = Peer::connect(address).await;
+    third.send_frame(&request(api(API_VERSIONS), 0, 1, &[])).await;
+    assert!(ping(&mut second).await, "those that are open stay");
+    set(&mut session, BROKER, "1", "max.connections", Some("3")).await;
+    assert!(third.frame().await.is_some(), "whoever waits is let in");
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_a_restart_changes_is_refused_and_not_ignored() {
+    let mut session = Session::start().await;
+    for (key, value) in [
+        ("listeners", "PLAINTEXT://127.0.0.1:1"),
+        ("listener.security.protocol.map", "A:PLAINTEXT"),
+        ("ssl.keystore.location", "/k"),
+    ] {
+        let (code, message) = try_set(&mut session, BROKER, "1", key, Some(value)).await;
+        let expected = format!(
+            "These configs are not changed while the broker runs, set them where it is started: [{key}]"
+        );
+        assert_eq!((code, message), (INVALID_REQUEST, expected));
+    }
+    let overrides = "max.connections.per.ip.overrides";
+    let (code, message) = try_set(&mut session, BROKER, "", overrides, Some("nonsense")).await;
+    assert_eq!(code, INVALID_REQUEST);
+    assert!(message.contains("no pair of an IP address and a count"), "{message}");
     session.broker.stop().await;
 }
 

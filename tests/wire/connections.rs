@@ -12,7 +12,7 @@ use crate::pipelining::{create_topic, topic_name};
 const API_VERSIONS: i16 = 18;
 const FETCH: i16 = 1;
 
-async fn ping(peer: &mut Peer) -> bool {
+pub(crate) async fn ping(peer: &mut Peer) -> bool {
     peer.ask(api(API_VERSIONS), 0, &[]).await.is_some()
 }
 

@@ -10,7 +10,7 @@ use super::{Broker, BrokerConfigs};
 use crate::broker::topics::Mode;
 use crate::config::{
     self, BrokerScope, InvalidBrokerOverride, InvalidOverride, ListChangeError, Overrides, Setting,
-    validate_broker_overrides, validate_topic_overrides,
+    refuse_restart_only, validate_broker_overrides, validate_topic_overrides,
 };
 use crate::metadata::{ConfigChange, ConfigResource, Image};
 use crate::types::{BrokerId, InvalidTopicName, TopicName};
@@ -254,6 +254,7 @@ impl Plan<'_> {
         let present = self.image.overrides(&resource);
         let after = after_change(&present, change, config::table::broker)?;
         validate_broker_overrides(self.configs.layers().statics, scope, &after)?;
+        refuse_restart_only(&present, &after)?;
         Ok(differences(&resource, &present, &after))
     }
 

@@ -98,7 +98,7 @@ impl ClosedPartition {
             topic_id: self.topic.id,
             settings: Arc::clone(&self.topic.policy().settings),
             tail_pool: Arc::clone(&self.registry.tail_pool),
-            producer_id_expiration_ms: self.registry.settings.producer_id_expiration_ms,
+            producer_id_expiration_ms: self.registry.in_force.get().producer_id_expiration_ms,
             start,
             log_start,
         })?;

@@ -41,14 +41,11 @@ pub(super) const ROWS: &[Setting] = settings! {
     "max.connection.creation.rate": Int = "2147483647", at_least(0), Medium, cluster_wide, later
         => "Most new connections in a second; not limited yet.";
     "max.connections": Int = "2147483647", at_least(0), Medium, cluster_wide, acts
-        => "Most connections at a time. Above it connections wait in the backlog. \
-            A change while the broker runs acts at its next start.";
+        => "Most connections at a time. Above it connections wait in the backlog.";
     "max.connections.per.ip": Int = "2147483647", at_least(0), Medium, cluster_wide, acts
-        => "Most connections from one IP address. Above it they are closed at once. \
-            A change while the broker runs acts at its next start.";
+        => "Most connections from one IP address. Above it they are closed at once.";
     "max.connections.per.ip.overrides": String = "", ANY, Medium, cluster_wide, acts
-        => "Other limits than max.connections.per.ip for some addresses, as in '10.0.0.1:200,10.0.0.2:5'. \
-            A change while the broker runs acts at its next start.";
+        => "Other limits than max.connections.per.ip for some addresses, as in '10.0.0.1:200,10.0.0.2:5'.";
     "max.incremental.fetch.session.cache.slots": Int = "1000", at_least(0), Medium, read_only, acts
         => "Most incremental fetch sessions at a time; without one a fetch names all its partitions.";
     "max.request.partition.size.limit": Int = "2000", at_least(1), Medium, read_only, acts

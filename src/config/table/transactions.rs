@@ -19,8 +19,7 @@ pub(super) const ROWS: &[Setting] = settings! {
     "errors.deadletterqueue.topic.name.prefix": String = "dlq.", ANY, Medium, cluster_wide, later
         => DEAD_LETTERS;
     "producer.id.expiration.ms": Int = "86400000", at_least(1), Low, cluster_wide, acts
-        => "A partition forgets an idempotent producer that has not sent for this time. \
-            A change while the broker runs acts at its next start.";
+        => "A partition forgets an idempotent producer that has not sent for this time.";
     "share.coordinator.append.linger.ms": Int = "-1", at_least(-1), Medium, read_only, later
         => SHARE_STATE;
     "share.coordinator.cached.buffer.max.bytes": Int = "1048588", at_least(524288), Medium, cluster_wide, later

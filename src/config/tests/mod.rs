@@ -459,7 +459,33 @@ fn only_what_kafka_can_change_while_it_runs_can_be_changed() {
     assert!(verdict(BrokerScope::One, &[("listeners", "PLAINTEXT://:1")]).is_ok());
     assert!(verdict(BrokerScope::All, &[("listeners", "PLAINTEXT://:1")]).is_err());
     assert!(verdict(BrokerScope::All, &[("log.retention.ms", "0")]).is_err());
+    let per_ip = |text| verdict(BrokerScope::All, &[("max.connections.per.ip.overrides", text)]);
+    assert_eq!(per_ip("10.0.0.1:5, [::1]:7"), Ok(()));
+    let error = per_ip("10.0.0.1").unwrap_err();
+    assert_eq!(
+        error,
+        "Invalid value for configuration max.connections.per.ip.overrides: `10.0.0.1` is no pair of an IP address and \
+         a count, such as 10.0.0.1:100"
+    );
     assert!(verdict(BrokerScope::All, &[("message.max.bytes", "-1")]).is_err());
+}
+
+#[test]
+fn what_belongs_to_listeners_is_refused_and_not_ignored() {
+    let left_by_kafka = overrides(&[("listeners", "PLAINTEXT://:1"), ("plug.in", "x")]);
+    let verdict =
+        |after: &Overrides| refuse_restart_only(&left_by_kafka, after).map_err(|e| e.to_string());
+    let after = |pairs: &[(&str, &str)]| {
+        left_by_kafka.clone().into_iter().chain(overrides(pairs)).collect::<Overrides>()
+    };
+    assert_eq!(verdict(&after(&[("max.connections", "7")])), Ok(()), "it may stay");
+    assert_eq!(verdict(&Overrides::new()), Ok(()), "it may go");
+    let moved = after(&[("listeners", "PLAINTEXT://:2"), ("ssl.keystore.location", "/k")]);
+    assert_eq!(
+        verdict(&moved).unwrap_err(),
+        "These configs are not changed while the broker runs, set them where it is started: \
+         [listeners, ssl.keystore.location]"
+    );
 }
 
 #[test]

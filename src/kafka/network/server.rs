@@ -54,13 +54,8 @@ struct Connections {
 
 /// Accepts connections on `bound` and serves them with `broker`.
 pub fn serve(bound: Bound, broker: Arc<Broker>) -> Server {
-    let settings = &broker.settings;
     let connections = Arc::new(Connections {
-        limits: Limits::new(
-            settings.max_connections,
-            settings.max_connections_per_ip,
-            settings.max_connections_per_ip_overrides.clone(),
-        ),
+        limits: Limits::new(Arc::clone(&broker.in_force)),
         complaints: Complaints::new(Arc::clone(&broker.env.clock)),
         next_id: AtomicU64::new(0),
         open: Mutex::default(),
@@ -108,9 +103,9 @@ impl Server {
 impl Connections {
     async fn accept_all(self: &Arc<Self>, listener: usize, socket: &TcpListener) {
         loop {
-            let room = self.limits.room().await;
+            self.limits.room().await;
             match socket.accept().await {
-                Ok((stream, address)) => match self.limits.admit(address.ip(), room) {
+                Ok((stream, address)) => match self.limits.admit(address.ip()).await {
                     Some(admission) => self.start(stream, Peer { address, listener }, admission),
                     None => self.refuse(address),
                 },
