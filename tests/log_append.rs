@@ -73,6 +73,26 @@ fn a_read_stops_before_the_batch_that_holds_the_limit() {
 }
 
 #[test]
+fn what_the_page_cache_holds_is_read_without_waiting_and_no_more() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), small_segments());
+    let mut log = open(&args);
+    for _ in 0..100 {
+        log.append(&checked(&one(200, NOW.get())), EPOCH, NOW).unwrap();
+    }
+    log.shed_tail();
+    let view = log.view();
+    let all = limit(view.log_end, 1 << 20);
+    let from = Offset::new(3);
+    let closed = view.read_cached(from, all).unwrap();
+    assert!(closed.is_none(), "opening a file may wait for the disk");
+    let read = view.read_files(from, all).unwrap();
+    let cached = view.read_cached(from, all).unwrap().expect("just read");
+    assert_eq!(bytes_of(&cached), bytes_of(&read));
+    assert!(cached.is_in_file());
+}
+
+#[test]
 fn only_the_first_batch_may_exceed_the_byte_limit_and_only_if_asked() {
     let directory = TempDir::new().unwrap();
     let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());

@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::files::{
-    DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
+    Cached, DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError,
+    OpenMode,
 };
 use crate::types::Timestamp;
 
@@ -136,6 +137,37 @@ fn record_lock_holder(file: &fs::File) -> Option<i32> {
     (result == 0 && lock.l_pid > 0).then_some(lock.l_pid)
 }
 
+/// `cachestat`: pages of a range that are in the page cache, `None` where the system lacks the call (Linux before 6.5).
+fn cached_pages(file: &fs::File, position: u64, len: u64) -> io::Result<Option<u64>> {
+    /// The same on all architectures.
+    const CACHESTAT: libc::c_long = 451;
+    #[repr(C)]
+    struct Range {
+        position: u64,
+        len: u64,
+    }
+    #[repr(C)]
+    #[derive(Default)]
+    struct Found {
+        cached: u64,
+        /// Dirty, under writeback, evicted, recently evicted.
+        others: [u64; 4],
+    }
+    let (range, mut found) = (Range { position, len }, Found::default());
+    // SAFETY: the descriptor is open, `range` and `found` are laid out as the call wants them and outlive it.
+    let result = unsafe {
+        libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut found, 0_u32)
+    };
+    if result == 0 {
+        return Ok(Some(found.cached));
+    }
+    match io::Error::last_os_error() {
+        // Missing, forbidden by a sandbox or for this file, or of no use on this kind of file.
+        error if matches!(error.raw_os_error(), Some(libc::EBADF | libc::EIO)) => Err(error),
+        _ => Ok(None),
+    }
+}
+
 #[derive(Debug)]
 struct DiskLock {
     _file: fs::File,
@@ -174,6 +206,19 @@ impl File for DiskFile {
         }
     }
 
+    fn cached(&self, position: u64, len: usize) -> io::Result<Cached> {
+        if len == 0 {
+            return Ok(Cached::All);
+        }
+        let page = rustix::param::page_size() as u64;
+        let pages = (position + len as u64 - 1) / page - position / page + 1;
+        Ok(match cached_pages(&self.0, position, len as u64)? {
+            None => Cached::Unknown,
+            Some(cached) if cached >= pages => Cached::All,
+            Some(_) => Cached::Part,
+        })
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }
@@ -193,7 +238,24 @@ impl File for DiskFile {
         }
     }
 
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.0.as_fd())
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, len: usize) -> io::Result<usize> {
+        let mut position = position;
+        Ok(rustix::fs::sendfile(socket, &self.0, Some(&mut position), len)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_cached_and_what_is_not_there_is_not() {
+        let directory = tempfile::TempDir::new().expect("a directory");
+        let file = Disk.open(&directory.path().join("f"), OpenMode::CreateNew).expect("new");
+        file.write_all_at(&[7; 10_000], 0).expect("room");
+        assert_eq!(file.cached(0, 10_000).expect("open"), Cached::All);
+        assert_eq!(file.cached(4_095, 2).expect("open"), Cached::All);
+        assert_eq!(file.cached(5_000, 0).expect("open"), Cached::All);
+        assert_eq!(file.cached(9_999, 100_000).expect("open"), Cached::Part);
     }
 }

@@ -117,6 +117,17 @@ pub trait FileSystem: Send + Sync + Debug {
     }
 }
 
+/// How much of a range of a file is in the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cached {
+    /// All of it: a moment later too, unless memory runs short just then.
+    All,
+    /// Not all of it.
+    Part,
+    /// The system does not tell.
+    Unknown,
+}
+
 /// An open file. Reads and writes name their position and may be mixed from several threads.
 #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a file is empty")]
 pub trait File: Send + Sync + Debug {
@@ -126,6 +137,11 @@ pub trait File: Send + Sync + Debug {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
     /// As [`File::read_at`], but only what is in the page cache: `None` if the disk would have to be asked. Never blocks.
     fn read_resident_at(&self, buffer: &mut [u8], position: u64) -> io::Result<Option<usize>>;
+    /// How much of `len` bytes from `position` on the page cache holds. Never blocks.
+    fn cached(&self, position: u64, len: usize) -> io::Result<Cached> {
+        let _ = (position, len);
+        Ok(Cached::Unknown)
+    }
     /// Length in bytes.
     fn len(&self) -> io::Result<u64>;
     /// Cuts or extends the file.
@@ -134,8 +150,12 @@ pub trait File: Send + Sync + Debug {
     fn sync(&self) -> io::Result<()>;
     /// Reserves room for `len_bytes` from `position` on without changing the length; best effort except for a full disk.
     fn reserve(&self, position: u64, len_bytes: u64) -> io::Result<()>;
-    /// The descriptor where there is one, for `sendfile`.
-    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+    /// Lends pages from `position` on to a socket instead of copying them (`sendfile`): the bytes that it took, 0 at the end of
+    /// the file. Blocks on what is not cached; a file of which [`File::cached`] knows nothing need not be able to.
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, len: usize) -> io::Result<usize> {
+        let _ = (socket, position, len);
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// The whole content.
     fn read_all(&self) -> io::Result<Vec<u8>> {

@@ -18,8 +18,8 @@ pub use budget::{ByteBudget, BytePermit};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::Disk;
 pub use files::{
-    DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
-    write_atomically,
+    Cached, DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError,
+    OpenMode, write_atomically,
 };
 pub use process::{ProcessUsage, host_name, process_usage, raise_descriptor_limit, variables};
 pub use random::{Random, SeededRandom, SystemRandom};

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::access::Access;
 use super::batch::{BatchHeader, HEADER_LEN, MAGIC_V2};
 use super::scan::{Framing, MAGIC_END, frame};
 use crate::env::File;
@@ -80,6 +81,7 @@ fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
 #[derive(Debug)]
 pub(super) struct StartScan {
     file: Arc<dyn File>,
+    access: Access,
     position: u64,
     end: u64,
     block: Vec<u8>,
@@ -90,8 +92,18 @@ pub(super) struct StartScan {
 impl StartScan {
     /// From `position`, where a batch must begin, to `end`.
     pub(super) fn new(file: Arc<dyn File>, position: u64, end: u64) -> Self {
+        Self::with_access(Access::Blocking, file, position, end)
+    }
+
+    /// As [`StartScan::new`], asking the file as `access` says.
+    pub(super) fn with_access(
+        access: Access,
+        file: Arc<dyn File>,
+        position: u64,
+        end: u64,
+    ) -> Self {
         let block_len = BLOCK_BYTES_MIN;
-        Self { file, position, end, block: Vec::new(), block_position: 0, block_len }
+        Self { file, access, position, end, block: Vec::new(), block_position: 0, block_len }
     }
 
     /// Where the next batch begins, or would begin.
@@ -99,7 +111,7 @@ impl StartScan {
         self.position
     }
 
-    /// The next start. Blocks.
+    /// The next start.
     pub(super) fn next(&mut self) -> io::Result<Option<BatchStart>> {
         let wanted = (HEADER_LEN as u64).min(self.end.saturating_sub(self.position)) as usize;
         if !self.holds(wanted) {
@@ -123,7 +135,7 @@ impl StartScan {
     fn read_block(&mut self) -> io::Result<()> {
         let left = usize::try_from(self.end.saturating_sub(self.position)).unwrap_or(usize::MAX);
         self.block.resize(self.block_len.min(left), 0);
-        let read = self.file.read_at(&mut self.block, self.position)?;
+        let read = self.access.read(self.file.as_ref(), &mut self.block, self.position)?;
         self.block.truncate(read);
         self.block_position = self.position;
         self.block_len = (self.block_len * 2).min(BLOCK_BYTES_MAX);

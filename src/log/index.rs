@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::access::Access;
 use super::format::offset_index::{self, OffsetEntry, OffsetIndex};
 use super::format::time_index::{self, TimeEntry, TimeIndex};
 use super::words::AppendOnlyWords;
@@ -60,10 +61,11 @@ impl SegmentIndex {
         after.checked_sub(1).map(|at| self.offset_in_memory(at))
     }
 
-    /// The last entry at or below `offset`. `file` opens the `.index`, if it must be asked. Blocks.
+    /// The last entry at or below `offset`. `file` opens the `.index`, if it must be asked.
     pub(super) fn offset_floor(
         &self,
         offset: Offset,
+        access: Access,
         file: impl FnOnce() -> io::Result<Arc<dyn File>>,
     ) -> io::Result<Option<OffsetEntry>> {
         let in_memory = self.offset_floor_in_memory(offset);
@@ -71,7 +73,7 @@ impl SegmentIndex {
             return Ok(in_memory);
         }
         let file = file()?;
-        let read = |at| read_offset_entry(file.as_ref(), self.base, at);
+        let read = |at| read_offset_entry(file.as_ref(), access, self.base, at);
         let after = partition_point(self.on_disk.offsets, |at| Ok(read(at)?.offset <= offset))?;
         after.checked_sub(1).map(read).transpose()
     }
@@ -151,22 +153,27 @@ impl SegmentIndex {
 /// Reads entry number `at` of an `.index`.
 pub(super) fn read_offset_entry(
     file: &dyn File,
+    access: Access,
     base: Offset,
     at: usize,
 ) -> io::Result<OffsetEntry> {
-    let entry: [u8; offset_index::ENTRY_LEN] = read_entry(file, at)?;
+    let entry: [u8; offset_index::ENTRY_LEN] = read_entry(file, access, at)?;
     OffsetIndex::new(&entry, base).last().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
 /// Reads entry number `at` of a `.timeindex`.
 pub(super) fn read_time_entry(file: &dyn File, base: Offset, at: usize) -> io::Result<TimeEntry> {
-    let entry: [u8; time_index::ENTRY_LEN] = read_entry(file, at)?;
+    let entry: [u8; time_index::ENTRY_LEN] = read_entry(file, Access::Blocking, at)?;
     TimeIndex::new(&entry, base).last().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
-fn read_entry<const LEN: usize>(file: &dyn File, at: usize) -> io::Result<[u8; LEN]> {
+fn read_entry<const LEN: usize>(
+    file: &dyn File,
+    access: Access,
+    at: usize,
+) -> io::Result<[u8; LEN]> {
     let mut entry = [0; LEN];
-    let read = file.read_at(&mut entry, (at * LEN) as u64)?;
+    let read = access.read(file, &mut entry, (at * LEN) as u64)?;
     if read == LEN { Ok(entry) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 

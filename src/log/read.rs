@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::access::Access;
 use super::batch_start::BatchStart;
-use super::segment::{FileKind, Segment};
+use super::segment::Segment;
 use super::slice::{Part, Slice};
 use super::view::{LogView, ReadError, ReadLimit};
-use crate::env::File;
+use crate::env::{Cached, File};
 use crate::types::Offset;
 
 /// Step in which a range is brought into the page cache.
@@ -35,6 +36,24 @@ impl LogView {
 
     /// Reads through index and files. Blocks; also warms the page cache for what it returns.
     pub fn read_files(&self, from: Offset, limit: ReadLimit) -> Result<Slice, ReadError> {
+        self.read_with(Access::Blocking, from, limit)
+    }
+
+    /// Reads through index and files as far as the page cache has them: `Ok(None)` if the disk must be asked, or the system
+    /// does not tell. Never blocks.
+    pub fn read_cached(&self, from: Offset, limit: ReadLimit) -> Result<Option<Slice>, ReadError> {
+        match self.read_with(Access::Cached, from, limit) {
+            Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    fn read_with(
+        &self,
+        access: Access,
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<Slice, ReadError> {
         self.check_range(from)?;
         let end = limit.end.min(self.log_end);
         if from >= end {
@@ -43,10 +62,10 @@ impl LogView {
         let mut number = self.segments.number_of(from);
         while let Some(segment) = self.segments.get(number) {
             let segment_end = self.len_of(number);
-            if let Some(first) = segment.find(from, segment_end)? {
-                self.close_before(number);
-                let last = self.end_in_file(number, segment, end)?;
-                return Ok(read_segment(segment, cut(&first, last, &limit))?);
+            if let Some(first) = segment.find(from, segment_end, access)? {
+                self.close_before(number, access)?;
+                let last = self.end_in_file(number, segment, end, access)?;
+                return Ok(read_segment(segment, cut(&first, last, &limit), access)?);
             }
             // Compaction may have left nothing at or above `from` in this one.
             number += 1;
@@ -70,12 +89,17 @@ impl LogView {
 
     /// A reader that goes through many segments leaves no descriptors behind: those of the segment before the one it reads
     /// are closed. Another reader there opens them again.
-    fn close_before(&self, number: usize) {
-        if let Some(before) =
-            number.checked_sub(1).and_then(|before| self.segments.sealed.get(before))
-        {
-            before.files.close();
+    fn close_before(&self, number: usize, access: Access) -> io::Result<()> {
+        let before = number.checked_sub(1).and_then(|before| self.segments.sealed.get(before));
+        match (before, access) {
+            (Some(before), Access::Blocking) => before.files.close(),
+            // Closing may wait for the disk, if the file was deleted meanwhile.
+            (Some(before), Access::Cached) if !before.files.are_closed() => {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            (_, Access::Cached) | (None, Access::Blocking) => {}
         }
+        Ok(())
     }
 
     fn check_range(&self, offset: Offset) -> Result<(), ReadError> {
@@ -115,13 +139,19 @@ impl LogView {
     }
 
     /// Where a read that stops before the batch holding `end` stops in segment `number`.
-    fn end_in_file(&self, number: usize, segment: &Segment, end: Offset) -> io::Result<u64> {
+    fn end_in_file(
+        &self,
+        number: usize,
+        segment: &Segment,
+        end: Offset,
+        access: Access,
+    ) -> io::Result<u64> {
         let segment_end = self.len_of(number);
         let next_base = self.segments.get(number + 1).map_or(self.log_end, |next| next.base);
         if end >= next_base {
             return Ok(segment_end);
         }
-        let holder = segment.find(end, segment_end)?;
+        let holder = segment.find(end, segment_end, access)?;
         Ok(holder.map_or(segment_end, |start| start.position))
     }
 
@@ -149,13 +179,19 @@ fn cut(first: &BatchStart, end: u64, limit: &ReadLimit) -> (u64, u64) {
     (start, end.min(start + limit.bytes_max as u64))
 }
 
-fn read_segment(segment: &Segment, (start, end): (u64, u64)) -> io::Result<Slice> {
+fn read_segment(segment: &Segment, (start, end): (u64, u64), access: Access) -> io::Result<Slice> {
     if start == end {
         return Ok(Slice::default());
     }
-    let file = segment.files.open(FileKind::Log)?;
-    touch(&file, start, end)?;
+    let file = segment.open_log(access)?;
     let len = (end - start) as usize;
+    match (file.cached(start, len)?, access) {
+        (Cached::All, _) => {}
+        (Cached::Part | Cached::Unknown, Access::Blocking) => touch(&file, start, end)?,
+        (Cached::Part | Cached::Unknown, Access::Cached) => {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+    }
     Ok(Slice { parts: smallvec![Part::File { file, position: start, len }], len })
 }
 

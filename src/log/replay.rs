@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::access::Access;
 use super::active::ActiveSegment;
 use super::marker::read_marker;
 use super::producers::Producers;
@@ -71,7 +72,7 @@ fn replay(
         return Ok(end);
     }
     let log = segment.files.open(FileKind::Log)?;
-    let mut scan = segment.scan_from(from, len)?;
+    let mut scan = segment.scan_from(from, len, Access::Blocking)?;
     while let Some(start) = scan.next()?.filter(|start| start.base_offset < to) {
         let Some(header) = start.header.filter(|_| start.last_offset >= from) else { continue };
         let mut batch = Vec::new();

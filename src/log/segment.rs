@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::access::Access;
 use super::batch_start::{BatchStart, StartScan};
 use super::index::{EntryCounts, SegmentIndex};
 use crate::env::{File, FileSystem, OpenMode};
@@ -92,6 +93,22 @@ impl SegmentFiles {
             *slot = Some(self.files.open(&path, OpenMode::Existing)?);
         }
         Ok(Arc::clone(slot.as_ref().expect("just opened")))
+    }
+
+    /// As [`SegmentFiles::open`]; for [`Access::Cached`] only what is open already.
+    fn open_for(&self, access: Access, kind: FileKind) -> io::Result<Arc<dyn File>> {
+        if access == Access::Blocking {
+            return self.open(kind);
+        }
+        // Held by somebody who opens or renames a file: not to be waited for.
+        let mut opened = self.opened.try_lock().ok_or(io::ErrorKind::WouldBlock)?;
+        let file = opened.slot(kind).and_then(|slot| slot.clone());
+        file.ok_or_else(|| io::ErrorKind::WouldBlock.into())
+    }
+
+    /// True if nothing is open, as far as can be told without waiting.
+    pub(super) fn are_closed(&self) -> bool {
+        self.opened.try_lock().is_some_and(|opened| opened.log.is_none())
     }
 
     /// A file for one look: it is not kept open.
@@ -243,24 +260,40 @@ impl Segment {
         Ok(StartScan::new(self.files.open(FileKind::Log)?, 0, end))
     }
 
-    /// The first batch below `end` whose last offset is at or above `offset`. Blocks.
-    pub(super) fn find(&self, offset: Offset, end: u64) -> io::Result<Option<BatchStart>> {
-        let mut scan = self.scan_from(offset, end)?;
+    /// The segment's `.log`.
+    pub(super) fn open_log(&self, access: Access) -> io::Result<Arc<dyn File>> {
+        self.files.open_for(access, FileKind::Log)
+    }
+
+    /// The first batch below `end` whose last offset is at or above `offset`.
+    pub(super) fn find(
+        &self,
+        offset: Offset,
+        end: u64,
+        access: Access,
+    ) -> io::Result<Option<BatchStart>> {
+        let mut scan = self.scan_from(offset, end, access)?;
         let begun_at = scan.position();
         let found = first_reaching(&mut scan, offset)?;
         // An index that points at no batch must not hide those that are there.
         if found.is_none() && begun_at > 0 && scan.position() == begun_at {
-            return first_reaching(&mut self.scan_from_start(end)?, offset);
+            let log = self.open_log(access)?;
+            return first_reaching(&mut StartScan::with_access(access, log, 0, end), offset);
         }
         Ok(found)
     }
 
-    /// The starts of batches up to `end`, from the last index entry at or below `offset` on. Blocks.
-    pub(super) fn scan_from(&self, offset: Offset, end: u64) -> io::Result<StartScan> {
-        let open_index = || self.files.open(FileKind::OffsetIndex);
-        let floor = self.index.offset_floor(offset, open_index)?;
+    /// The starts of batches up to `end`, from the last index entry at or below `offset` on.
+    pub(super) fn scan_from(
+        &self,
+        offset: Offset,
+        end: u64,
+        access: Access,
+    ) -> io::Result<StartScan> {
+        let open_index = || self.files.open_for(access, FileKind::OffsetIndex);
+        let floor = self.index.offset_floor(offset, access, open_index)?;
         let position = floor.map_or(0, |entry| u64::from(entry.position));
-        Ok(StartScan::new(self.files.open(FileKind::Log)?, position, end))
+        Ok(StartScan::with_access(access, self.open_log(access)?, position, end))
     }
 
     /// Largest timestamp of a sealed segment, from its closing time index entry. Blocks the first time.

@@ -31,3 +31,10 @@ pub struct Slice {
     /// Sum of the parts' lengths.
     pub len: usize,
 }
+
+impl Slice {
+    /// True if any of it has to come from a file.
+    pub fn is_in_file(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::File { .. }))
+    }
+}

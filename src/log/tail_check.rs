@@ -7,6 +7,7 @@
 
 use std::io;
 
+use super::access::Access;
 use super::found::FoundSegment;
 use super::index::{read_offset_entry, read_time_entry};
 use super::segment::{FileKind, LargestTimestamp, Segment};
@@ -39,7 +40,7 @@ pub(super) fn check_tail(found: &FoundSegment) -> io::Result<Result<TailCheck, &
     }
     let mut largest = segment.largest_timestamp()?;
     let last_time_entry = largest.timestamp;
-    let mut scan = segment.scan_from(Offset::new(i64::MAX), found.len)?;
+    let mut scan = segment.scan_from(Offset::new(i64::MAX), found.len, Access::Blocking)?;
     let mut end = scan.position();
     let mut log_end = segment.base;
     while let Some(start) = scan.next()? {
@@ -68,17 +69,17 @@ fn last_offset_entry_fits(segment: &Segment, len: u64) -> io::Result<bool> {
     let count = segment.index.counts().offsets;
     let Some(last) = count.checked_sub(1) else { return Ok(true) };
     let file = segment.files.open(FileKind::OffsetIndex)?;
-    let entry = read_offset_entry(file.as_ref(), segment.base, last)?;
+    let entry = read_offset_entry(file.as_ref(), Access::Blocking, segment.base, last)?;
     if entry.position == 0 || u64::from(entry.position) >= len {
         return Ok(false);
     }
     if let Some(before) = last.checked_sub(1) {
-        let before = read_offset_entry(file.as_ref(), segment.base, before)?;
+        let before = read_offset_entry(file.as_ref(), Access::Blocking, segment.base, before)?;
         if before.offset >= entry.offset || before.position >= entry.position {
             return Ok(false);
         }
     }
-    let batch = segment.scan_from(Offset::new(i64::MAX), len)?.next()?;
+    let batch = segment.scan_from(Offset::new(i64::MAX), len, Access::Blocking)?.next()?;
     Ok(batch.is_some_and(|batch| batch.last_offset == entry.offset))
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::access::Access;
 use super::batch_start::BatchStart;
 use super::segment::{FileKind, LargestTimestamp, Segment};
 use super::stored_records::first_record;
@@ -43,7 +44,7 @@ impl LogView {
         let floor =
             segment.index.time_floor(time, || segment.files.open_once(FileKind::TimeIndex))?;
         let from = floor.map_or(segment.base, |entry| entry.offset).max(self.log_start);
-        let mut scan = segment.scan_from(from, self.len_of(number))?;
+        let mut scan = segment.scan_from(from, self.len_of(number), Access::Blocking)?;
         while let Some(start) = scan.next()? {
             if start.max_timestamp < time {
                 continue;
@@ -72,7 +73,8 @@ impl LogView {
             return Ok(None);
         };
         let Some(segment) = self.segments.get(number) else { return Ok(None) };
-        let Some(start) = segment.find(largest.offset, self.len_of(number))? else {
+        let Some(start) = segment.find(largest.offset, self.len_of(number), Access::Blocking)?
+        else {
             return Ok(None);
         };
         find_record(segment, &start, |_, timestamp| timestamp == largest.timestamp)

@@ -116,7 +116,7 @@ label! {
 label! {
     /// Where a pass over the partitions of a fetch looked.
     ReadFrom as "source" {
-        /// Into memory alone.
+        /// Into memory and the page cache.
         Memory = "memory",
         /// Into files as well, on the blocking pool.
         Files = "files",

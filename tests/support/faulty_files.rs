@@ -1,7 +1,6 @@
 //! The real disk with faults on demand: no space, failing syncs, syncs that wait.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -146,10 +145,6 @@ impl File for FaultyFile {
             return Err(io::ErrorKind::StorageFull.into());
         }
         self.file.reserve(position, len_bytes)
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.file.descriptor()
     }
 }
 

@@ -10,7 +10,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -424,9 +423,5 @@ impl File for SimulatedFile {
 
     fn reserve(&self, _position: u64, _len_bytes: u64) -> io::Result<()> {
         Ok(())
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
     }
 }

@@ -78,7 +78,7 @@ impl Broker {
     /// Reads; waits for more if there is too little. Dropping the future ends the wait.
     pub fn fetch(self: &Arc<Self>, request: Fetch) -> Step<FetchedPartitions> {
         self.metrics.reads.of(ReadFrom::Memory).increment();
-        let attempt = read::attempt(&request, Depth::Memory);
+        let attempt = read::attempt(&request, Depth::Cached);
         if attempt.is_whole() && attempt.satisfies(&request) {
             tally::fetched(&self.metrics, &attempt.answers);
             return Step::Now(attempt.answers);
@@ -110,7 +110,7 @@ impl Broker {
                 self.wait(&parked, deadline.as_mut()).await;
             }
             drop(parked);
-            attempt = read::attempt(&request, Depth::Memory);
+            attempt = read::attempt(&request, Depth::Cached);
         }
     }
 

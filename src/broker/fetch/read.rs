@@ -9,11 +9,16 @@ use crate::broker::registry::Lookup;
 use crate::log::{Isolation, ReadError, ReadLimit, Slice};
 use crate::types::Offset;
 
+/// Partitions that one pass on an async thread reads from cached files: each takes some ten system calls.
+const CACHED_READS_MAX: usize = 16;
+
 /// Where a pass may look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
     /// Memory alone; never blocks.
     Memory,
+    /// Memory, and of the files what the page cache has; never blocks.
+    Cached,
     /// Files too; blocks.
     Files,
 }
@@ -38,7 +43,10 @@ pub(super) fn attempt(request: &Fetch, depth: Depth) -> Attempt {
     let mut allowance = Allowance::new(request.bytes_max);
     let answers = Vec::with_capacity(request.partitions.len());
     let mut attempt = Attempt { answers, bytes: 0, immediate: false, whole: true };
+    let mut from_files = 0;
     for asked in &request.partitions {
+        let is_long = depth == Depth::Cached && from_files == CACHED_READS_MAX;
+        let depth = if is_long { Depth::Memory } else { depth };
         let Ok(answer) = read_partition(asked, request.isolation, &allowance, depth) else {
             attempt.whole = false;
             return attempt;
@@ -46,6 +54,7 @@ pub(super) fn attempt(request: &Fetch, depth: Depth) -> Attempt {
         if let Ok(fetched) = &answer {
             allowance.took(fetched.records.len);
             attempt.bytes += fetched.records.len;
+            from_files += usize::from(fetched.records.is_in_file());
         }
         attempt.immediate |= answer.as_ref().map_or(true, |fetched| fetched.diverging.is_some());
         attempt.answers.push(answer);
@@ -96,7 +105,7 @@ fn read_partition(
 ) -> Answer {
     match (&asked.partition, depth) {
         (Lookup::Open(partition), _) => read_open(partition, asked, isolation, allowance, depth),
-        (Lookup::Closed(_), Depth::Memory) => Err(NeedsFiles),
+        (Lookup::Closed(_), Depth::Memory | Depth::Cached) => Err(NeedsFiles),
         // It was tried to open it just before.
         (Lookup::Closed(_), Depth::Files) => Ok(Err(FetchError::Storage)),
         (Lookup::Unknown, _) => Ok(Err(FetchError::UnknownPartition)),
@@ -169,7 +178,11 @@ fn read_records(
 ) -> Result<Option<Slice>, FetchError> {
     let view = &ends.view;
     let read = match view.read_tail(from, limit) {
-        Ok(None) if depth == Depth::Files => view.read_files(from, limit).map(Some),
+        Ok(None) => match depth {
+            Depth::Memory => Ok(None),
+            Depth::Cached => view.read_cached(from, limit),
+            Depth::Files => view.read_files(from, limit).map(Some),
+        },
         read => read,
     };
     read.map_err(|error| match error {
@@ -192,7 +205,7 @@ fn list_aborted(
     if !wanted || !ends.view.may_have_aborted(from) {
         return Ok(Ok(fetched));
     }
-    if depth == Depth::Memory {
+    if depth != Depth::Files {
         return Err(NeedsFiles);
     }
     match ends.view.aborted_between(from, to) {

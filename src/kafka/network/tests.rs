@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use bytes::{Bytes, BytesMut};
@@ -18,7 +19,7 @@ use super::control::{Control, Wish};
 use crate::app::{Running, StartArgs, start};
 use crate::broker::Broker;
 use crate::config::{BrokerSettings, Listener};
-use crate::env::{Env, File, spawn};
+use crate::env::{Cached, Disk, Env, File, FileSystem, OpenMode, spawn};
 use crate::kafka::api_table::{Access, Api, Body, Throttle};
 use crate::kafka::handler::{Disconnect, Outcome, Peer, Request, Response, ResponsePart};
 use crate::log::{Part, Slice};
@@ -32,6 +33,8 @@ const CLOSE: i16 = 104;
 const PANIC: i16 = 105;
 const PANIC_LATER: i16 = 106;
 const RECORDS: i16 = 107;
+const STORED: i16 = 108;
+const LARGE: i16 = 109;
 
 const fn row(key: i16, handle: fn(Request) -> Outcome) -> Api {
     Api {
@@ -47,7 +50,7 @@ const fn row(key: i16, handle: fn(Request) -> Outcome) -> Api {
     }
 }
 
-static ROWS: [Api; 8] = [
+static ROWS: [Api; 10] = [
     row(READY, |request| Outcome::Ready(echo(&request.body))),
     row(LATER, |request| {
         let signal = started(&request.body);
@@ -68,6 +71,11 @@ static ROWS: [Api; 8] = [
     row(PANIC, |_| panic!("as told")),
     row(PANIC_LATER, |_| Outcome::Later(Box::pin(async { panic!("as told") }))),
     row(RECORDS, |request| Outcome::Ready(records(&request.body))),
+    row(STORED, |request| Outcome::Ready(stored(&request.body))),
+    row(LARGE, |_| {
+        LARGE_STARTED.fetch_add(1, Ordering::Relaxed);
+        Outcome::Ready(Response::from(BytesMut::zeroed(LARGE_BYTES)))
+    }),
 ];
 
 fn find(key: i16) -> Option<&'static Api> {
@@ -111,7 +119,7 @@ fn go_on(body: &'static [u8]) {
 /// A broker whose connections the test runs itself.
 struct Bench {
     running: Running,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// One connection of it.
@@ -123,6 +131,10 @@ struct Served {
 
 impl Bench {
     async fn start() -> Self {
+        Self::start_with(BrokerSettings::default()).await
+    }
+
+    async fn start_with(settings: BrokerSettings) -> Self {
         let directory = TempDir::new().expect("a directory");
         let settings = BrokerSettings {
             listeners: vec![Listener {
@@ -134,10 +146,10 @@ impl Bench {
             }],
             log_dirs: vec![directory.path().to_owned()],
             metadata_log_dir: directory.path().to_owned(),
-            ..BrokerSettings::default()
+            ..settings
         };
         let running = start(StartArgs { env: Env::system(), settings }).await.expect("a broker");
-        Self { running, _directory: directory }
+        Self { running, directory }
     }
 
     async fn connect(&self) -> Served {
@@ -347,10 +359,6 @@ impl File for Cold {
     fn reserve(&self, _: u64, _: u64) -> io::Result<()> {
         Ok(())
     }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
 }
 
 /// Fields, records in memory, records in a file, and fields again. The body says how much of the file is there.
@@ -394,4 +402,74 @@ async fn a_file_shorter_than_announced_ends_the_connection() {
         matches!(&end, End::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof),
         "{end}"
     );
+}
+
+/// The body is the path of a file; all of it but the first 1000 bytes is sent, from pages of the page cache.
+fn stored(path: &[u8]) -> Response {
+    let path = Path::new(std::str::from_utf8(path).expect("a path"));
+    let file = Disk.open(path, OpenMode::ReadOnly).expect("written by the test");
+    let len = file.len().expect("a length") as usize - 1000;
+    assert_eq!(file.cached(1000, len).expect("open"), Cached::All, "just written");
+    let mut slice = Slice { len, ..Slice::default() };
+    slice.parts.push(Part::File { file, position: 1000, len });
+    let mut response = Response::from(BytesMut::from(&b"head"[..]));
+    response.parts.push(ResponsePart::Records(slice));
+    response.parts.push(ResponsePart::Inline(BytesMut::from(&b"tail"[..])));
+    response
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_a_file_are_lent_to_the_socket_in_order() {
+    let bench = Bench::start().await;
+    let mut served = bench.connect().await;
+    let content: Vec<_> = (0..3_001_000).map(|at| (at % 251) as u8).collect();
+    let path = bench.directory.path().join("stored");
+    let file = Disk.open(&path, OpenMode::CreateNew).expect("a new file");
+    file.write_all_at(&content, 0).expect("room");
+    let path = path.to_str().expect("a path in text").as_bytes();
+    served.send(&[(STORED, path), (READY, b"next")]).await;
+    let (_, body) = served.answer().await.expect("an answer");
+    let expected = [b"head", &content[1000..], b"tail"].concat();
+    assert!(body == expected, "{} of {} bytes", body.len(), expected.len());
+    assert_eq!(served.answer().await, Some((1, b"next".to_vec())));
+}
+
+const LARGE_BYTES: usize = 1 << 20;
+static LARGE_STARTED: AtomicUsize = AtomicUsize::new(0);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_never_reads_holds_little_and_is_closed_as_idle() {
+    const REQUESTS: usize = 200;
+    let settings = BrokerSettings { connections_max_idle_ms: 300, ..BrokerSettings::default() };
+    let bench = Bench::start_with(settings).await;
+    let mut deaf = bench.connect().await;
+    let mut other = bench.connect().await;
+    deaf.send(&[(LARGE, &b""[..]); REQUESTS]).await;
+    while LARGE_STARTED.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    other.send(&[(READY, b"not held up")]).await;
+    assert_eq!(other.answer().await, Some((0, b"not held up".to_vec())));
+    let Served { peer, end, .. } = deaf;
+    assert!(matches!(end.await.expect("no panic"), End::Idle));
+    // What the socket took, what waited in the outbox, and the one response that filled it.
+    let started = LARGE_STARTED.load(Ordering::Relaxed);
+    assert!(started < REQUESTS / 4, "{started} responses of 1 MiB were made for nobody");
+    drop(peer);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_connection_gives_its_buffer_back_and_serves_on() {
+    let settings = BrokerSettings { connections_max_idle_ms: 2_000, ..BrokerSettings::default() };
+    let bench = Bench::start_with(settings).await;
+    let budget = Arc::clone(&bench.running.broker().budget);
+    let before = budget.used_bytes();
+    let mut served = bench.connect().await;
+    served.send(&[(READY, b"a")]).await;
+    assert_eq!(served.answer().await, Some((0, b"a".to_vec())));
+    assert!(budget.used_bytes() > before, "the buffer counts");
+    // There is room for this much only when the buffer is given back.
+    drop(budget.take(budget.limit_bytes() - before).await.expect("within the limit"));
+    served.send(&[(READY, b"b")]).await;
+    assert_eq!(served.answer().await, Some((0, b"b".to_vec())));
 }
