@@ -8,6 +8,7 @@ mod config;
 mod consume;
 mod fetched;
 mod format;
+mod group;
 mod partitioner;
 mod position;
 mod produce;
@@ -43,7 +44,8 @@ Examples:
   highwater config explain log.retention.hours       what a setting does here
   highwater topic create orders --partitions 6       a topic on the broker that runs here
   echo hello | highwater produce orders
-  highwater consume orders")]
+  highwater consume orders
+  highwater group describe shipping                  how far the consumers are behind")]
 pub struct Arguments {
     /// What to do instead of running a broker.
     #[command(subcommand)]
@@ -62,6 +64,9 @@ pub enum Command {
     /// Create, list, describe and delete topics
     #[command(subcommand)]
     Topic(topic::TopicCommand),
+    /// List, describe, reset and delete consumer groups
+    #[command(subcommand)]
+    Group(group::GroupCommand),
     /// Write lines of standard input to a topic
     Produce(produce::ProduceArguments),
     /// Print the records of a topic
@@ -100,6 +105,7 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
     match command {
         Command::Config(command) => config::run(command, out),
         Command::Topic(command) => topic::run(command, out),
+        Command::Group(command) => group::run(command, out),
         Command::Produce(arguments) => produce::run(&arguments, out),
         Command::Consume(arguments) => consume::run(&arguments, out),
     }

@@ -77,6 +77,12 @@ fn advice_on(code: ErrorCode) -> Option<&'static str> {
         Some("`highwater topic list` shows what there is, `highwater topic create NAME` makes one.")
     } else if code == ErrorCode::MessageTooLarge {
         Some("The topic's max.message.bytes is the limit; --codec zstd may get it below.")
+    } else if code == ErrorCode::GroupIdNotFound {
+        Some("`highwater group list` shows what there is.")
+    } else if code == ErrorCode::NonEmptyGroup {
+        Some("It has members; `highwater group describe GROUP --members` shows who.")
+    } else if code == ErrorCode::NotCoordinator {
+        Some("Another broker of the cluster coordinates the group: name that one with --broker.")
     } else {
         None
     }

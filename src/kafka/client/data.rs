@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
+use kafka_protocol::messages::list_offsets_response::ListOffsetsPartitionResponse;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::{FetchRequest, ListOffsetsRequest, ProduceRequest};
 
@@ -96,6 +97,9 @@ pub struct ListedOffset {
     /// Epoch that the record was written in, −1 if unknown.
     pub leader_epoch: LeaderEpoch,
 }
+
+/// A partition and the offset found in it.
+pub type ListedPartition = (PartitionIndex, Result<ListedOffset, ClientError>);
 
 impl Acks {
     const fn number(self) -> i16 {
@@ -226,24 +230,44 @@ impl Client {
         partition: PartitionIndex,
         at: OffsetAt,
     ) -> Result<ListedOffset, ClientError> {
-        let asked = ListOffsetsPartition::default()
-            .with_partition_index(partition.get())
-            .with_timestamp(at.number());
-        let topics =
-            ListOffsetsTopic::default().with_name(topic_name(topic)).with_partitions(vec![asked]);
+        let listed = self.list_offsets(topic, &[partition], at).await?;
+        match listed.into_iter().next() {
+            Some((_, result)) => result,
+            None => Err(self.link.malformed("the answer names no partition")),
+        }
+    }
+
+    /// Finds an offset in each of some partitions of a topic.
+    pub async fn list_offsets(
+        &mut self,
+        topic: &str,
+        partitions: &[PartitionIndex],
+        at: OffsetAt,
+    ) -> Result<Vec<ListedPartition>, ClientError> {
+        let asked = partitions.iter().map(|partition| {
+            ListOffsetsPartition::default()
+                .with_partition_index(partition.get())
+                .with_timestamp(at.number())
+        });
+        let topics = ListOffsetsTopic::default()
+            .with_name(topic_name(topic))
+            .with_partitions(asked.collect());
         let request =
             ListOffsetsRequest::default().with_replica_id((-1).into()).with_topics(vec![topics]);
         let answer = self.link.call(&request, LIST_OFFSETS_VERSION).await?;
-        let result = answer.topics.first().and_then(|topic| topic.partitions.first());
-        let Some(result) = result else {
-            return Err(self.link.malformed("the answer names no partition"));
+        let listed = |result: &ListOffsetsPartitionResponse| {
+            let partition = PartitionIndex::new(result.partition_index);
+            ClientError::check(result.error_code, None, || name(topic, partition))?;
+            Ok(ListedOffset {
+                offset: Offset::new(result.offset),
+                timestamp: Timestamp::new(result.timestamp),
+                leader_epoch: LeaderEpoch::new(result.leader_epoch),
+            })
         };
-        ClientError::check(result.error_code, None, || name(topic, partition))?;
-        Ok(ListedOffset {
-            offset: Offset::new(result.offset),
-            timestamp: Timestamp::new(result.timestamp),
-            leader_epoch: LeaderEpoch::new(result.leader_epoch),
-        })
+        let results = answer.topics.iter().flat_map(|topic| &topic.partitions);
+        Ok(results
+            .map(|result| (PartitionIndex::new(result.partition_index), listed(result)))
+            .collect())
     }
 }
 

@@ -5,16 +5,21 @@
 //! that you trust.
 
 mod admin;
+mod assignment;
+mod committed;
 mod data;
 mod error;
+mod groups;
 mod link;
 mod patience;
 
 pub use admin::{
     BrokerAddress, ClusterDescription, NewTopic, PartitionDescription, TopicDescription, Topics,
 };
-pub use data::{Acks, FetchFrom, Fetched, ListedOffset, OffsetAt, ProduceTo};
+pub use committed::{CommittedOffset, PartitionOutcome};
+pub use data::{Acks, FetchFrom, Fetched, ListedOffset, ListedPartition, OffsetAt, ProduceTo};
 pub use error::ClientError;
+pub use groups::{GroupDescription, GroupMember, GroupType, ListedGroup};
 use link::Link;
 pub use link::{Connect, REQUEST_TIMEOUT};
 
