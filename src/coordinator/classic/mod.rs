@@ -41,8 +41,8 @@ pub use group::ClassicGroup;
 pub use member::{Member, Protocols};
 pub(super) use migrate::{begin, end, rebalance};
 pub(super) use offsets::{
-    OffsetExpiry, check_commit, check_delete_offsets, check_fetch, delete, empty_since,
-    is_subscribed, offset_expiry,
+    OffsetExpiry, check_commit, check_delete_offsets, check_fetch, delete, is_subscribed,
+    offset_expiry,
 };
 pub(super) use persist::{apply, loaded};
 

@@ -118,18 +118,6 @@ pub(in crate::coordinator) fn offset_expiry(shard: &Groups, group: &GroupId) -> 
     }
 }
 
-/// When the group became empty; `None` while it has members, if nobody has ever joined, and if its record does not say.
-pub(in crate::coordinator) fn empty_since(
-    shard: &Groups,
-    _hard: &GroupsHard,
-    group: &GroupId,
-) -> Option<Timestamp> {
-    match offset_expiry(shard, group) {
-        OffsetExpiry::Since(since) => Some(since),
-        OffsetExpiry::Committed | OffsetExpiry::Never => None,
-    }
-}
-
 /// Deletes the group, which has no offsets any more. `NON_EMPTY_GROUP` while it has members.
 pub(in crate::coordinator) fn delete(
     shard: &mut Groups,

@@ -50,7 +50,7 @@ use super::groups::{Call, GroupTurn, Groups, GroupsHard, HardGroup};
 use super::machine::Token;
 use super::records::GroupRecord;
 use super::{GroupId, MemberId};
-use crate::types::{Timestamp, TopicName};
+use crate::types::TopicName;
 
 /// Timers of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -177,14 +177,6 @@ pub(super) fn is_subscribed(
 ) -> bool {
     let _ = shard;
     consumer_group(hard, group.as_str()).is_some_and(|group| group.is_subscribed(topic))
-}
-
-/// When the group became empty; `None` while it has members (offsets of a group with members do not expire but for
-/// topics that it no longer subscribes to).
-pub(super) fn empty_since(shard: &Groups, hard: &GroupsHard, group: &GroupId) -> Option<Timestamp> {
-    let _ = shard;
-    let group = consumer_group(hard, group.as_str())?;
-    group.is_empty().then(|| Timestamp::new(0))
 }
 
 /// Deletes the group, which has no offsets any more. `NON_EMPTY_GROUP` while it has members.

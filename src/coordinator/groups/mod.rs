@@ -5,18 +5,21 @@
 
 mod admin;
 mod commands;
+mod kind;
 mod settings;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub(super) use admin::names;
 pub use commands::{Call, Client, GroupCommand, GroupOverview, GroupReply};
+pub(super) use kind::GroupKind;
 pub use settings::{GroupSettings, Migration};
 
 use super::classic::{ClassicGroup, ClassicTimer};
 use super::consumer::{ConsumerGroup, ConsumerSessions, ConsumerTimer, SeenTopics};
 use super::machine::{Entry, InvalidRecord, KeyValue, Machine, Token, Turn};
-use super::offsets::CommittedOffsets;
+use super::offsets::{CommittedOffsets, ExpiryRound};
 use super::records::{self, ClassicGroupValue, GroupRecord};
 use super::{GroupId, classic, consumer, offsets};
 
@@ -35,6 +38,8 @@ pub struct Groups {
     pub consumer: HashMap<GroupId, ConsumerSessions>,
     /// The topics that groups of the new protocol have last been compared with.
     pub consumer_topics: SeenTopics,
+    /// How far the look for offsets that have expired has come.
+    pub expiry: ExpiryRound,
 }
 
 /// What the records of a shard add up to.
@@ -74,6 +79,7 @@ impl Groups {
             classic: HashMap::new(),
             consumer: HashMap::new(),
             consumer_topics: SeenTopics::default(),
+            expiry: ExpiryRound::default(),
         }
     }
 }
@@ -145,7 +151,7 @@ impl Machine for Groups {
 
     fn image_changed(&mut self, turn: &mut GroupTurn<'_>) {
         consumer::image_changed(self, turn);
-        offsets::image_changed(self, turn);
+        offsets::image_changed(turn);
     }
 
     fn apply(hard: &mut GroupsHard, entry: &Entry<GroupRecord>) {

@@ -1,94 +1,29 @@
-//! Committed offsets (Kafka's `OffsetMetadataManager`).
+//! Committed offsets (Kafka's `OffsetMetadataManager`): who may commit and read them, and when they go.
+//!
+//! The offsets are hard state and change only by their records. A group that has nothing but offsets, because its consumers
+//! assign partitions to themselves, exists as long as they do.
+//!
+//! Deviations from Kafka: such a group is gone with its last offset, not some minutes later, and no tombstone is written for
+//! the group itself, of which there is no record. Offsets of topics that were deleted while nobody looked are dropped when
+//! the shard is read.
 
-use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
-use kafka_protocol::messages::{OffsetCommitRequest, OffsetDeleteRequest};
+mod commit;
+mod committed;
+mod delete;
+mod expiry;
+mod fetch;
+mod pending;
 
-use super::GroupId;
-use super::groups::{Call, GroupTurn, Groups};
-use super::machine::{Outcome, Token};
-use super::records::{GroupRecord, OffsetCommitValue};
-use crate::types::{PartitionIndex, ProducerId, TopicName};
+pub(super) use commit::commit;
+pub use committed::{CommittedOffset, CommittedOffsets};
+pub(super) use delete::{delete, delete_all};
+pub use expiry::ExpiryRound;
+pub(super) use expiry::{expire, loaded};
+pub(super) use fetch::{Fetch, fetch};
 
-/// Committed offsets of a shard, by group, topic and partition; those of open transactions beside them.
-#[derive(Debug, Default)]
-pub struct CommittedOffsets {}
+use super::groups::GroupTurn;
 
-/// OffsetFetch for one group.
-#[derive(Debug)]
-pub(super) struct Fetch {
-    pub(super) version: i16,
-    pub(super) group: OffsetFetchRequestGroup,
-    pub(super) require_stable: bool,
-}
-
-impl CommittedOffsets {
-    /// A committed offset, or the end of one.
-    pub(super) fn apply(
-        &mut self,
-        group: &GroupId,
-        topic: &TopicName,
-        partition: PartitionIndex,
-        value: Option<&OffsetCommitValue>,
-    ) {
-        let _ = (group, topic, partition, value);
-        unimplemented!("offsets")
-    }
-
-    /// A record of an open transaction.
-    pub(super) fn apply_pending(&mut self, producer: ProducerId, record: &GroupRecord) {
-        let _ = (producer, record);
-        unimplemented!("offsets")
-    }
-
-    /// A transaction has ended: its offsets count from now on, or never did.
-    pub(super) fn apply_ended(&mut self, producer: ProducerId, outcome: Outcome) {
-        let _ = (producer, outcome);
-        unimplemented!("offsets")
-    }
-}
-
-/// OffsetCommit: members of a group and simple consumers without one.
-pub(super) fn commit(
-    shard: &mut Groups,
-    turn: &mut GroupTurn<'_>,
-    call: &Call<OffsetCommitRequest>,
-    token: Token,
-) {
-    let _ = (shard, turn, call, token);
-    unimplemented!("offsets")
-}
-
-/// OffsetFetch.
-pub(super) fn fetch(shard: &mut Groups, turn: &mut GroupTurn<'_>, fetch: &Fetch, token: Token) {
-    let _ = (shard, turn, fetch, token);
-    unimplemented!("offsets")
-}
-
-/// OffsetDelete.
-pub(super) fn delete(
-    shard: &mut Groups,
-    turn: &mut GroupTurn<'_>,
-    request: &OffsetDeleteRequest,
-    token: Token,
-) {
-    let _ = (shard, turn, request, token);
-    unimplemented!("offsets")
-}
-
-/// The shard was just read: sets the timer of expiry.
-pub(super) fn loaded(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
-    let _ = (shard, turn);
-    unimplemented!("offsets")
-}
-
-/// Drops offsets whose time has come, and groups that have nothing left.
-pub(super) fn expire(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
-    let _ = (shard, turn);
-    unimplemented!("offsets")
-}
-
-/// Drops the offsets of topics that are gone.
-pub(super) fn image_changed(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
-    let _ = (shard, turn);
-    unimplemented!("offsets")
+/// Topics may be gone: drops their offsets.
+pub(super) fn image_changed(turn: &mut GroupTurn<'_>) {
+    delete::drop_deleted_topics(turn);
 }
