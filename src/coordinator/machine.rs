@@ -175,6 +175,11 @@ impl<'a, M: Machine> Turn<'a, M> {
         self.timers.set(timer, self.now.monotonic.saturating_add(delay));
     }
 
+    /// True if the timer is set.
+    pub fn has_timer(&self, timer: &M::Timer) -> bool {
+        self.timers.is_set(timer)
+    }
+
     /// Forgets a timer; nothing happens if it is not set.
     pub fn cancel_timer(&mut self, timer: &M::Timer) {
         self.timers.cancel(timer);

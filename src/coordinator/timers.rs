@@ -53,6 +53,11 @@ impl<K: Clone + Eq + Hash> Timers<K> {
         self.deadlines.remove(timer);
     }
 
+    /// True if it is set and has not been taken.
+    pub fn is_set(&self, timer: &K) -> bool {
+        self.deadlines.contains_key(timer)
+    }
+
     /// When to look next: never later than the first deadline, sometimes earlier.
     pub fn next_due(&self) -> Option<Duration> {
         self.heap.peek().map(|scheduled| scheduled.0.due)

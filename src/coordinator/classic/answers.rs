@@ -63,7 +63,7 @@ pub(super) fn subscriptions(group: &ClassicGroup) -> Vec<JoinGroupResponseMember
 }
 
 /// JoinGroup with an error; `member_id` is empty where the member has to begin again as an unknown one.
-pub(super) fn join_refused(member_id: &str, error: ResponseError) -> GroupReply {
+pub(in crate::coordinator) fn join_refused(member_id: &str, error: ResponseError) -> GroupReply {
     let answer = JoinGroupResponse::default()
         .with_error_code(error.code())
         .with_protocol_name(None)
@@ -72,12 +72,12 @@ pub(super) fn join_refused(member_id: &str, error: ResponseError) -> GroupReply 
 }
 
 /// SyncGroup with an error.
-pub(super) fn sync_refused(error: ResponseError) -> GroupReply {
+pub(in crate::coordinator) fn sync_refused(error: ResponseError) -> GroupReply {
     GroupReply::Sync(SyncGroupResponse::default().with_error_code(error.code()))
 }
 
 /// Heartbeat.
-pub(super) fn heartbeat(outcome: Result<(), ResponseError>) -> GroupReply {
+pub(in crate::coordinator) fn heartbeat(outcome: Result<(), ResponseError>) -> GroupReply {
     GroupReply::Heartbeat(HeartbeatResponse::default().with_error_code(code(outcome)))
 }
 

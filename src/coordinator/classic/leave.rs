@@ -15,7 +15,7 @@ use crate::coordinator::groups::{Call, GroupReply};
 const MEMBERS_SINCE: i16 = 3;
 
 /// Who leaves: older versions name one.
-pub(super) fn leaving(call: &Call<LeaveGroupRequest>) -> Vec<MemberIdentity> {
+pub(in crate::coordinator) fn leaving(call: &Call<LeaveGroupRequest>) -> Vec<MemberIdentity> {
     if call.version >= MEMBERS_SINCE {
         return call.request.members.clone();
     }
@@ -23,7 +23,7 @@ pub(super) fn leaving(call: &Call<LeaveGroupRequest>) -> Vec<MemberIdentity> {
 }
 
 /// The answer, with the outcome for each of `members`.
-pub(super) fn left(
+pub(in crate::coordinator) fn left(
     version: i16,
     members: &[MemberIdentity],
     mut outcome: impl FnMut(&MemberIdentity) -> Result<(), ResponseError>,

@@ -20,12 +20,12 @@
 //! newer one of the same member are answered (`REBALANCE_IN_PROGRESS`), and so are the SyncGroups of members that are taken out
 //! (`UNKNOWN_MEMBER_ID`); Kafka never answers these.
 
-mod answers;
+pub(super) mod answers;
 mod describe;
 mod group;
 mod heartbeat;
 mod join;
-mod leave;
+pub(super) mod leave;
 mod member;
 mod migrate;
 mod offsets;

@@ -9,8 +9,11 @@
 mod admission;
 mod apply;
 mod assign;
+mod classic_join;
+mod classic_members;
 mod commit;
 mod describe;
+mod embedded;
 mod epoch;
 mod error;
 mod fencing;
@@ -82,8 +85,7 @@ pub(super) fn classic_join(
     call: Call<JoinGroupRequest>,
     token: Token,
 ) {
-    let _ = (shard, turn, call, token);
-    unimplemented!("consumer")
+    classic_join::join(shard, turn, call, token);
 }
 
 /// SyncGroup of a member of the classic protocol in a group of the new one.
@@ -93,8 +95,9 @@ pub(super) fn classic_sync(
     call: Call<SyncGroupRequest>,
     token: Token,
 ) {
-    let _ = (shard, turn, call, token);
-    unimplemented!("consumer")
+    let _ = shard;
+    let answer = classic_members::sync(turn, &call);
+    turn.answer(token, answer);
 }
 
 /// Heartbeat of a member of the classic protocol in a group of the new one.
@@ -104,8 +107,9 @@ pub(super) fn classic_heartbeat(
     call: Call<HeartbeatRequest>,
     token: Token,
 ) {
-    let _ = (shard, turn, call, token);
-    unimplemented!("consumer")
+    let _ = shard;
+    let answer = classic_members::heartbeat(turn, &call);
+    turn.answer(token, answer);
 }
 
 /// LeaveGroup of members of the classic protocol (or of static members of either) in a group of the new one.
@@ -115,8 +119,8 @@ pub(super) fn classic_leave(
     call: Call<LeaveGroupRequest>,
     token: Token,
 ) {
-    let _ = (shard, turn, call, token);
-    unimplemented!("consumer")
+    let answer = classic_members::leave(shard, turn, &call);
+    turn.answer(token, answer);
 }
 
 /// ConsumerGroupDescribe for a group of this kind.

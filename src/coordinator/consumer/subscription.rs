@@ -6,12 +6,12 @@ use super::admission::Visitor;
 use super::epoch::{self, Bump};
 use super::error::HeartbeatError;
 use super::group::ConsumerGroup;
-use super::member::{self, new_subscription};
+use super::member::{new_subscription, pattern as pattern_of};
 use super::pattern::Pattern;
-use super::{consumer_group, fencing, sessions};
+use super::{consumer_group, fencing, sessions, timers};
 use crate::coordinator::groups::{Call, Client, GroupTurn, Groups};
 use crate::coordinator::records::{ConsumerMemberValue, GroupRecord};
-use crate::coordinator::{GroupId, InstanceId};
+use crate::coordinator::{GroupId, InstanceId, MemberId};
 use crate::types::TopicName;
 
 /// Patterns of a group are matched with new topics at most that often.
@@ -58,13 +58,16 @@ pub(super) fn update(
     let before = before.cloned().unwrap_or_else(new_subscription);
     let after = heard(&before, call);
     let change = Change { is_known, before, after };
-    take_over(shard, turn, group, visitor, change)
+    take_over(shard, turn, group, visitor.id(), change)
 }
 
+/// A subscription before and after.
+#[derive(Debug)]
 pub(super) struct Change {
-    is_known: bool,
-    before: ConsumerMemberValue,
-    after: ConsumerMemberValue,
+    /// The member was there before.
+    pub(super) is_known: bool,
+    pub(super) before: ConsumerMemberValue,
+    pub(super) after: ConsumerMemberValue,
 }
 
 /// Writes the member down, then what follows from it.
@@ -72,18 +75,22 @@ pub(super) fn take_over(
     shard: &mut Groups,
     turn: &mut GroupTurn<'_>,
     group: &GroupId,
-    visitor: &Visitor,
+    member: &MemberId,
     change: Change,
 ) -> Subscribed {
     let Change { is_known, before, after } = change;
     let assignor_before = preferred_assignor(shard, turn, group);
     let names_changed = before.subscribed_topic_names != after.subscribed_topic_names;
-    let old_pattern = member::pattern(&before).map(str::to_owned);
-    let new_pattern = member::pattern(&after).map(str::to_owned);
+    let old_pattern = pattern_of(&before).map(str::to_owned);
+    let new_pattern = pattern_of(&after).map(str::to_owned);
+    if before.classic.is_some() && after.classic.is_none() {
+        timers::stop_join(turn, group, member);
+        timers::stop_sync(turn, group, member);
+    }
     if !is_known || before != after {
         turn.write(GroupRecord::ConsumerMember {
             group: group.clone(),
-            member: visitor.id().clone(),
+            member: member.clone(),
             value: Some(after),
         });
     }

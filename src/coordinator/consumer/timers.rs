@@ -90,6 +90,38 @@ pub(super) fn stop_rebalance(turn: &mut GroupTurn<'_>, group: &GroupId, member: 
     ));
 }
 
+/// A member that was told to join again has that long from the first time it was told.
+pub(super) fn start_join_if_none(
+    turn: &mut GroupTurn<'_>,
+    group: &GroupId,
+    member: &MemberId,
+    timeout_ms: i32,
+) {
+    let timer = GroupTimer::Consumer(group.clone(), ConsumerTimer::Join(member.clone()));
+    if !turn.has_timer(&timer) {
+        turn.set_timer(timer, i64::from(timeout_ms));
+    }
+}
+
+pub(super) fn stop_join(turn: &mut GroupTurn<'_>, group: &GroupId, member: &MemberId) {
+    turn.cancel_timer(&GroupTimer::Consumer(group.clone(), ConsumerTimer::Join(member.clone())));
+}
+
+/// A member that has joined must ask for its assignment.
+pub(super) fn start_sync(
+    turn: &mut GroupTurn<'_>,
+    group: &GroupId,
+    member: &MemberId,
+    timeout_ms: i32,
+) {
+    let timer = GroupTimer::Consumer(group.clone(), ConsumerTimer::Sync(member.clone()));
+    turn.set_timer(timer, i64::from(timeout_ms));
+}
+
+pub(super) fn stop_sync(turn: &mut GroupTurn<'_>, group: &GroupId, member: &MemberId) {
+    turn.cancel_timer(&GroupTimer::Consumer(group.clone(), ConsumerTimer::Sync(member.clone())));
+}
+
 /// Forgets all deadlines of a member.
 pub(super) fn stop(turn: &mut GroupTurn<'_>, group: &GroupId, member: &MemberId) {
     for timer in [
