@@ -7,14 +7,18 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use crate::broker::topics::is_internal;
 use crate::broker::{
-    Acks, Broker, PartitionAppendError, Produce, ProduceBatch, ProduceError, Produced, Step,
+    Acks, Lookup, PartitionAppendError, Produce, ProduceBatch, ProduceError, Produced, Step,
 };
 use crate::kafka::codec::TopicKey;
 use crate::kafka::codec::produce::{PartitionAnswer, ProduceRequest, ProduceResponse};
 use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response};
 use crate::log::{AppendError, Appended, BatchRejection};
 use crate::types::{PartitionIndex, TopicId};
+
+/// The client id that may write to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`).
+const ADMIN_CLIENT: &str = "__admin_client";
 
 /// First version that may carry zstd.
 const ZSTD_FROM: i16 = 7;
@@ -35,7 +39,7 @@ pub fn handle(request: Request) -> Outcome {
         acks,
         timeout: Duration::from_millis(u64::try_from(body.timeout_ms).unwrap_or(0)),
         zstd_allowed: request.version >= ZSTD_FROM,
-        batches: batches(&request.broker, &body),
+        batches: batches(&request, &body),
     });
     match step {
         Step::Now(produced) => {
@@ -79,11 +83,14 @@ fn acks_of(acks: i16) -> Option<Acks> {
     }
 }
 
-fn batches(broker: &Broker, body: &ProduceRequest) -> Vec<ProduceBatch> {
+fn batches(request: &Request, body: &ProduceRequest) -> Vec<ProduceBatch> {
+    let broker = &request.broker;
     let mut batches = Vec::with_capacity(body.partitions);
     for topic in body.topics() {
+        let barred = is_barred(request, topic.topic);
         for partition in topic.partitions() {
             let lookup = match topic.topic {
+                _ if barred => Lookup::Unknown,
                 TopicKey::Name(name) => broker.find_by_name(name, partition.index),
                 TopicKey::Id(id) => broker.find_by_id(id, partition.index),
             };
@@ -92,6 +99,19 @@ fn batches(broker: &Broker, body: &ProduceRequest) -> Vec<ProduceBatch> {
         }
     }
     batches
+}
+
+/// True for the topics of the coordinators: what lies there is theirs to write. Kafka lets its own tools through, by the name
+/// that they give themselves.
+fn is_barred(request: &Request, topic: TopicKey<'_>) -> bool {
+    let image = request.broker.metadata.image();
+    let internal = match topic {
+        TopicKey::Name(name) => is_internal(name) && image.topic(name).is_some(),
+        TopicKey::Id(id) => {
+            image.topic_by_id(id).is_some_and(|topic| is_internal(topic.name.as_str()))
+        }
+    };
+    internal && &*request.client_id != ADMIN_CLIENT
 }
 
 /// Looks at the attributes alone; whether the batch is one at all is checked later.
@@ -231,6 +251,9 @@ impl Reply<'_> {
         error: &ProduceError,
     ) {
         let code = match (code(error), key) {
+            (ErrorCode::UnknownTopicOrPartition, key) if is_barred(self.request, key) => {
+                ErrorCode::InvalidTopicException
+            }
             (ErrorCode::UnknownTopicOrPartition, TopicKey::Id(id)) => self.unknown_by_id(id),
             (code, _) => code,
         };
