@@ -1,7 +1,7 @@
 //! ApiVersions (18), versions 0-4. KIP-35, KIP-511, KIP-584.
 //!
-//! Deviations: of Kafka's features only `metadata.version` is told. The others change what clients send once they are finalized
-//! (`transaction.version` 2, KIP-890), and none of them is served yet.
+//! Deviations: of Kafka's features only those are told that are served. The others change what clients send once they are
+//! finalized (`transaction.version` 2, KIP-890).
 
 use kafka_protocol::messages::api_versions_response::{
     ApiVersion, FinalizedFeatureKey, SupportedFeatureKey,
@@ -10,14 +10,26 @@ use kafka_protocol::messages::{ApiVersionsRequest, ApiVersionsResponse};
 use kafka_protocol::protocol::StrBytes;
 
 use crate::kafka::api_table::{API_VERSIONS, APIS, Api};
+use crate::kafka::groups::GROUP_VERSION;
 use crate::kafka::{ErrorCode, Outcome, Request, codec};
 
-/// The feature that says which metadata records may be written.
-const METADATA_VERSION: &str = "metadata.version";
-/// Kafka 3.3-IV3, the lowest that Kafka 4 supports.
-const METADATA_VERSION_MIN: i16 = 7;
-/// Kafka 4.0-IV3, the level of a directory that we format.
-const METADATA_VERSION_OURS: i16 = 25;
+/// A feature that is served, with the levels that are (Kafka's `Feature` and `MetadataVersion`).
+struct ServedFeature {
+    name: &'static str,
+    min: i16,
+    max: i16,
+}
+
+/// In the order of their names.
+const FEATURES: [ServedFeature; 3] = [
+    ServedFeature { name: GROUP_VERSION, min: 0, max: 1 },
+    ServedFeature { name: "kraft.version", min: 0, max: 1 },
+    // From Kafka 3.3-IV3, the lowest that Kafka 4 supports, to 4.0-IV3, the level of a directory that we format.
+    ServedFeature { name: "metadata.version", min: 7, max: 25 },
+];
+
+/// First version whose clients understand a lowest level of 0 (KIP-1022).
+const MIN_0_FROM: i16 = 4;
 /// First version that tells who asks.
 const CLIENT_NAMES_FROM: i16 = 3;
 
@@ -55,21 +67,32 @@ fn entry(api: &Api) -> ApiVersion {
 }
 
 fn with_features(response: ApiVersionsResponse, request: &Request) -> ApiVersionsResponse {
-    let name = StrBytes::from_static_str(METADATA_VERSION);
     let image = request.broker.metadata.image();
-    let Some(&level) = image.features.get(METADATA_VERSION) else { return response };
-    let supported = SupportedFeatureKey::default()
-        .with_name(name.clone())
-        .with_min_version(METADATA_VERSION_MIN)
-        .with_max_version(level.max(METADATA_VERSION_OURS));
-    let finalized = FinalizedFeatureKey::default()
-        .with_name(name)
-        .with_min_version_level(level)
-        .with_max_version_level(level);
+    let finalized = image.finalized_features();
+    let mut response = response.with_finalized_features_epoch(image.finalized_features_epoch());
+    for feature in &FEATURES {
+        let level = finalized.get(feature.name).copied();
+        if feature.min > 0 || request.version >= MIN_0_FROM {
+            response.supported_features.push(supported(feature, level));
+        }
+        response.finalized_features.extend(level.map(|level| at_level(feature, level)));
+    }
     response
-        .with_supported_features(vec![supported])
-        .with_finalized_features_epoch(0)
-        .with_finalized_features(vec![finalized])
+}
+
+/// A directory may hold a level above those that we would choose; its features are kept and served.
+fn supported(feature: &ServedFeature, level: Option<i16>) -> SupportedFeatureKey {
+    SupportedFeatureKey::default()
+        .with_name(StrBytes::from_static_str(feature.name))
+        .with_min_version(feature.min)
+        .with_max_version(level.unwrap_or(0).max(feature.max))
+}
+
+fn at_level(feature: &ServedFeature, level: i16) -> FinalizedFeatureKey {
+    FinalizedFeatureKey::default()
+        .with_name(StrBytes::from_static_str(feature.name))
+        .with_min_version_level(level)
+        .with_max_version_level(level)
 }
 
 /// Kafka's pattern for client names, `[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?`.

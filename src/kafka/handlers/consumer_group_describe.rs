@@ -31,6 +31,9 @@ pub fn handle(request: Request) -> Outcome {
 }
 
 fn ask(request: &Request, group: &str) -> Asked<DescribedGroup> {
+    if !groups::serves_consumer_protocol(&request.broker) {
+        return Box::pin(async { Err(ErrorCode::UnsupportedVersion) });
+    }
     if group.is_empty() {
         return Box::pin(async { Err(ErrorCode::InvalidGroupId) });
     }

@@ -11,6 +11,9 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
+    if !groups::serves_consumer_protocol(&request.broker) {
+        return codec::reply(&failed(ErrorCode::UnsupportedVersion), request.version);
+    }
     let group = body.group_id.clone();
     let command = GroupCommand::ConsumerHeartbeat(groups::call(&request, body));
     let heard = groups::ask(&request.broker, &group, command);
