@@ -36,6 +36,8 @@ pub(crate) struct Member {
     pub(crate) id: StrBytes,
     pub(crate) generation: i32,
     pub(crate) instance: Option<StrBytes>,
+    /// What it sends as its subscription.
+    pub(crate) subscription: &'static [u8],
 }
 
 pub(crate) fn text(text: &str) -> StrBytes {
@@ -59,7 +61,8 @@ impl Member {
     pub(crate) async fn new(address: SocketAddr, group: &str, version: i16) -> Self {
         let peer = Peer::connect(address).await;
         let group = text(group).into();
-        Self { peer, version, group, id: StrBytes::default(), generation: -1, instance: None }
+        let id = StrBytes::default();
+        Self { peer, version, group, id, generation: -1, instance: None, subscription: b"subs" }
     }
 
     fn api(&self, key: i16) -> (&'static Api, i16) {
@@ -82,6 +85,7 @@ impl Member {
     async fn send_join(&mut self) {
         let (api, version) = self.api(JOIN_GROUP);
         let mut asked = join_request(&self.group, version).with_member_id(self.id.clone());
+        asked.protocols[0].metadata = Bytes::from_static(self.subscription);
         if version >= 5 {
             asked.group_instance_id = self.instance.clone();
         }

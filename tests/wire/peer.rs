@@ -25,6 +25,11 @@ impl Peer {
         Self { stream }
     }
 
+    /// The port of this end, another one for each connection.
+    pub(crate) fn local_port(&self) -> u16 {
+        self.stream.local_addr().expect("an address").port()
+    }
+
     /// Sends bytes as they are. The broker may have closed the connection already.
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes).await;
