@@ -121,6 +121,11 @@ impl Stepper {
         newest
     }
 
+    /// Random ids count up from here.
+    pub(super) fn set_next_id(&mut self, id: u128) {
+        self.next_id.set(id);
+    }
+
     fn move_clock(&mut self, to: Duration) {
         let passed = to.saturating_sub(self.now.monotonic);
         let passed_ms = i64::try_from(passed.as_millis()).expect("tests are short");
@@ -128,7 +133,11 @@ impl Stepper {
         self.now.monotonic = to;
     }
 
-    fn turn(&mut self, step: impl FnOnce(&mut Groups, &mut Turn<'_, Groups>)) {
+    /// Does something in a turn of its own.
+    pub(super) fn turn<T>(
+        &mut self,
+        step: impl FnOnce(&mut Groups, &mut Turn<'_, Groups>) -> T,
+    ) -> T {
         let mut effects = Effects::default();
         let next_id = &self.next_id;
         let ids = || next_uuid(next_id);
@@ -140,12 +149,13 @@ impl Stepper {
             effects: &mut effects,
             timers: &mut self.timers,
         });
-        step(&mut self.groups, &mut turn);
+        let outcome = step(&mut self.groups, &mut turn);
         self.log.extend(effects.records.iter().map(Groups::encode));
         for (token, reply) in effects.replies {
             let known = self.replies.insert(token, reply);
             assert!(known.is_none(), "answered twice: {token:?}");
         }
+        outcome
     }
 
     fn new_uuid(&self) -> Uuid {
