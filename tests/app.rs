@@ -14,24 +14,32 @@ mod process;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use highwater::app::{self, StartArgs};
 use highwater::config::{Sources, load};
 use highwater::env::Env;
-use process::{Process, refused};
+use process::{Process, commanded, refused};
 use tempfile::TempDir;
 
 const CLEAN_MARK: &str = ".kafka_cleanshutdown";
 
-/// ApiVersions v0 with correlation id 7, and its answer but for the list of APIs.
+/// ApiVersions v0 with correlation id 7.
+const ASK_VERSIONS: [u8; 14] = [0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff];
+
 fn answers(address: SocketAddr) -> bool {
-    let mut stream = TcpStream::connect(address).expect("the listener accepts");
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    stream.write_all(&[0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff]).unwrap();
-    let mut head = [0; 10];
-    stream.read_exact(&mut head).unwrap();
-    head[4..] == [0, 0, 0, 7, 0, 0]
+    is_answered(&mut TcpStream::connect(address).expect("the listener accepts"))
+}
+
+/// Asks for versions and reads the whole answer.
+fn is_answered(stream: &mut TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(&ASK_VERSIONS).unwrap();
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).unwrap();
+    let mut answer = vec![0; u32::from_be_bytes(length) as usize];
+    stream.read_exact(&mut answer).unwrap();
+    answer.starts_with(&[0, 0, 0, 7, 0, 0])
 }
 
 fn has_clean_mark(directory: &Path) -> bool {
@@ -117,6 +125,64 @@ fn sigterm_ends_with_0_and_the_mark_of_a_clean_stop() {
     process.signal(libc::SIGTERM);
     assert_eq!(process.wait(), Some(0));
     assert!(has_clean_mark(directory.path()));
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let directory = TempDir::new().unwrap();
+    let mut process = Process::start(directory.path(), &[]);
+    // Answers that nobody takes hold the stop up.
+    let mut stream = TcpStream::connect(process.address()).unwrap();
+    stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    while stream.write_all(&ASK_VERSIONS.repeat(1000)).is_ok() {}
+    process.signal(libc::SIGTERM);
+    // It has seen the first one when it accepts no longer.
+    while TcpStream::connect(process.address()).is_ok() {}
+    let begin = Instant::now();
+    process.signal(libc::SIGTERM);
+    assert_eq!(process.wait(), Some(1));
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+    assert!(!has_clean_mark(directory.path()));
+    drop(stream);
+}
+
+/// So few descriptors that the system refuses connections before the broker has as many as it wants to take.
+#[test]
+fn too_few_descriptors_delay_connections_and_nothing_else() {
+    let directory = TempDir::new().unwrap();
+    let process = Process::start_with_descriptors(directory.path(), 24);
+    let connect = || TcpStream::connect(process.address()).expect("the backlog has room");
+    let mut served: Vec<TcpStream> = (0..5).map(|_| connect()).collect();
+    assert!(served.iter_mut().all(is_answered));
+    let mut waiting: Vec<TcpStream> = (0..20).map(|_| connect()).collect();
+    for _ in 0..3 {
+        assert!(served.iter_mut().all(is_answered), "those that were in are served on");
+    }
+    drop(served);
+    // Each takes the place of one that has gone.
+    for mut stream in waiting.drain(..) {
+        assert!(is_answered(&mut stream));
+    }
+}
+
+/// Half of them: a topic can be made and written with all connections taken.
+#[test]
+fn connections_leave_descriptors_to_the_logs() {
+    let directory = TempDir::new().unwrap();
+    let process = Process::start_with_descriptors(directory.path(), 64);
+    let address = process.address().to_string();
+    let connect = || TcpStream::connect(process.address()).expect("the backlog has room");
+    let mut taken: Vec<TcpStream> = (0..32).map(|_| connect()).collect();
+    assert!(taken.iter_mut().all(is_answered));
+    let mut waiting = connect();
+    taken.pop();
+    assert!(is_answered(&mut waiting), "in the place of the one that has gone");
+    // The commands have a connection each.
+    taken.pop();
+    let said = commanded(&["topic", "create", "t", "--partitions", "3", "--broker", &address], "");
+    assert_eq!(said, "created t\n");
+    let said = commanded(&["produce", "t", "--broker", &address], "a\nb\nc\nd\n");
+    assert_eq!(said, "4 records to t\n");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::agenda::{Agenda, Job};
 use super::partition::Partition;
 use super::sync::SyncQueue;
 use crate::config::{Durability, TopicSettings};
-use crate::env::{Env, Shutdown};
+use crate::env::{Env, Shutdown, is_no_room};
 use crate::log::StartMode;
 use crate::observe::{Health, Metrics};
 use crate::storage::{
@@ -209,8 +209,8 @@ impl DataDirectory {
         let Some(directory) = files.as_ref() else { return Ok(()) };
         let written = directory.write_checkpoint(kind, offsets);
         if let Err(error) = &written {
-            // A full disk is no damage: the old checkpoint is still valid and only makes recovery longer.
-            if error.kind() != io::ErrorKind::StorageFull {
+            // No room is no damage: the old checkpoint is still valid and only makes recovery longer.
+            if !is_no_room(error) {
                 self.fail(&format!("writing {} failed: {error}", kind.file_name()));
             }
         }

@@ -7,6 +7,7 @@ mod budget;
 mod clock;
 mod disk;
 mod files;
+mod no_room;
 mod process;
 mod random;
 mod shutdown;
@@ -21,7 +22,10 @@ pub use files::{
     Cached, DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError,
     OpenMode, write_atomically,
 };
-pub use process::{ProcessUsage, host_name, process_usage, raise_descriptor_limit, variables};
+pub use no_room::is_no_room;
+pub use process::{
+    ProcessUsage, descriptor_limit, host_name, process_usage, raise_descriptor_limit, variables,
+};
 pub use random::{Random, SeededRandom, SystemRandom};
 pub use shutdown::Shutdown;
 pub use tasks::{spawn, spawn_blocking, spawn_thread};

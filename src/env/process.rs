@@ -54,6 +54,11 @@ fn open_descriptors() -> Option<u64> {
     u64::try_from(std::fs::read_dir("/proc/self/fd").ok()?.count()).ok()
 }
 
+/// Most descriptors that this process may have open; `None` for no limit.
+pub fn descriptor_limit() -> Option<usize> {
+    getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok())
+}
+
 /// Raises the limit of open descriptors to the most that this user may have; the limit then in force.
 pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);

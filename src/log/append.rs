@@ -15,7 +15,7 @@ use super::log::Log;
 use super::marker::read_marker;
 use super::producers::Verdict;
 use super::segment::{Segment, SegmentFiles, SegmentList};
-use crate::env::{FileSystem, OpenMode};
+use crate::env::{FileSystem, OpenMode, is_no_room};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 /// Name of the file that ties a partition's directory to its topic.
@@ -51,7 +51,7 @@ pub enum AppendError {
     #[error("{0}")]
     InvalidTransactionState(String),
     /// KAFKA_STORAGE_ERROR; retried once space is there again.
-    #[error("the disk is full")]
+    #[error("the disk is full, or no further file may be opened")]
     DiskFull,
     /// KAFKA_STORAGE_ERROR, for good.
     #[error("writing the log failed: {0}")]
@@ -269,12 +269,8 @@ impl Log {
         }
     }
 
-    /// A full disk is told to the producer, who tries again; anything else ends the log.
+    /// A full disk, or no descriptor for the next segment, is told to the producer, who tries again; anything else ends the log.
     fn failed(&mut self, error: io::Error) -> AppendError {
-        if is_full(&error) { AppendError::DiskFull } else { self.fail(error) }
+        if is_no_room(&error) { AppendError::DiskFull } else { self.fail(error) }
     }
-}
-
-pub(super) fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

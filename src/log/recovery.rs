@@ -11,7 +11,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::active::{ActiveSegment, ActiveState, Incoming};
-use super::append::is_full;
 use super::batch_reader::BatchReader;
 use super::cut::{self, Cut};
 use super::epochs::Epochs;
@@ -25,7 +24,7 @@ use super::scan::StoredBatch;
 use super::segment::{FileKind, Segment};
 use super::snapshots::SnapshotFiles;
 use super::tail_check::{TailCheck, check_tail};
-use crate::env::Env;
+use crate::env::{Env, is_no_room};
 use crate::types::Offset;
 
 /// The state of a log that was opened.
@@ -276,7 +275,7 @@ impl<'a> Recovery<'a> {
         let log = segment.files.open(FileKind::Log)?;
         match cut::save(self.env.files.as_ref(), log.as_ref(), &cut) {
             // Without room for a copy the log is cut all the same: nobody can read what goes.
-            Err(error) if is_full(&error) => {
+            Err(error) if is_no_room(&error) => {
                 tracing::warn!(%error, "no room to save what is cut off");
             }
             other => other?,

@@ -1,6 +1,6 @@
 //! The binary as a child process.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,9 +12,15 @@ pub(crate) struct Process {
     address: SocketAddr,
 }
 
+const BINARY: &str = env!("CARGO_BIN_EXE_highwater");
+
 /// The binary without the settings of whoever runs the tests.
 fn command() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_highwater"));
+    command_of(BINARY)
+}
+
+fn command_of(program: &str) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars() {
         if name.starts_with("KAFKA_") || name.starts_with("HIGHWATER_") || name == "RUST_LOG" {
             command.env_remove(name);
@@ -26,7 +32,19 @@ fn command() -> Command {
 impl Process {
     /// Starts a broker on `directory` and waits for the line that says it is ready.
     pub(crate) fn start(directory: &Path, variables: &[(&str, &str)]) -> Self {
-        let mut child = command()
+        Self::start_as(command(), directory, variables)
+    }
+
+    /// The same in a process that may open so many files.
+    pub(crate) fn start_with_descriptors(directory: &Path, most: u32) -> Self {
+        let script = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        let mut shell = command_of("sh");
+        shell.args(["-c", &script, BINARY]);
+        Self::start_as(shell, directory, &[])
+    }
+
+    fn start_as(mut command: Command, directory: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut child = command
             .args(["--listen", "127.0.0.1:0", "--data-dir"])
             .arg(directory)
             .envs(variables.iter().copied())
@@ -75,6 +93,19 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What a command of the binary prints; it must succeed.
+pub(crate) fn commanded(arguments: &[&str], input: &str) -> String {
+    let mut command = command();
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(input.as_bytes()).expect("it reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it is our child");
+    assert!(output.status.success(), "{arguments:?}: {}", output.status);
+    String::from_utf8(output.stdout).expect("text")
 }
 
 /// Exit code and standard error of a start that is refused.

@@ -31,6 +31,10 @@ pub enum Cause {
     Connections,
     /// Waited too long for memory.
     Memory,
+    /// There is no room for new ones, whoever they are.
+    NoRoom,
+    /// The system has no descriptor or memory for new ones.
+    NotAccepted,
 }
 
 /// Which complaints were made lately.
@@ -61,6 +65,16 @@ impl Complaints {
             Some(0) => tracing::warn!(%peer, "connection closed: {why}"),
             Some(unlogged) => tracing::warn!(%peer, unlogged, "connection closed: {why}"),
             None => tracing::debug!(%peer, "connection closed: {why}"),
+        }
+    }
+
+    /// Logs that connections are not accepted for now and why.
+    pub fn waiting(&self, cause: Cause, why: &dyn std::fmt::Display) {
+        const ANYBODY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
+        match self.admit(ANYBODY, cause) {
+            Some(0) => tracing::error!("{why}"),
+            Some(unlogged) => tracing::error!(unlogged, "{why}"),
+            None => tracing::debug!("{why}"),
         }
     }
 

@@ -1,5 +1,8 @@
 //! How many connections there may be: in all (`max.connections`) and from one address (`max.connections.per.ip`). The
 //! settings in force count at each new connection; those that are open stay when a limit is lowered, as with Kafka.
+//!
+//! Connections take at most half of the descriptors that the process may open: the other half is for files, since a log that
+//! cannot open its next segment is worse off than a client that waits.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,6 +17,7 @@ use crate::broker::SettingsInForce;
 #[derive(Debug)]
 pub struct Limits {
     settings: Arc<SettingsInForce>,
+    descriptors_max: usize,
     open: Mutex<Open>,
     freed: Notify,
 }
@@ -24,6 +28,25 @@ struct Open {
     per_address: HashMap<IpAddr, usize>,
 }
 
+/// Why a new connection has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    /// The setting allows no more.
+    #[error("new connections wait: {open} are open (max.connections)")]
+    Setting {
+        /// Connections.
+        open: usize,
+    },
+    /// The rest of the descriptors is for files.
+    #[error(
+        "new connections wait: {open} are open, half of the files that the process may open (ulimit -n)"
+    )]
+    Descriptors {
+        /// Connections.
+        open: usize,
+    },
+}
+
 /// One connection that counts until this is dropped.
 #[derive(Debug)]
 pub struct Admission {
@@ -32,9 +55,22 @@ pub struct Admission {
 }
 
 impl Limits {
-    /// As the settings say.
-    pub fn new(settings: Arc<SettingsInForce>) -> Arc<Self> {
-        Arc::new(Self { settings, open: Mutex::default(), freed: Notify::new() })
+    /// As the settings say, in a process that may open so many descriptors (`None` for any number).
+    pub fn new(settings: Arc<SettingsInForce>, descriptor_limit: Option<usize>) -> Arc<Self> {
+        let descriptors_max = descriptor_limit.map_or(usize::MAX, |limit| (limit / 2).max(1));
+        Arc::new(Self { settings, descriptors_max, open: Mutex::default(), freed: Notify::new() })
+    }
+
+    /// Why no further connection is accepted now.
+    pub fn full(&self) -> Option<Full> {
+        let open = self.open.lock().total;
+        if open >= self.settings.get().max_connections {
+            Some(Full::Setting { open })
+        } else if open >= self.descriptors_max {
+            Some(Full::Descriptors { open })
+        } else {
+            None
+        }
     }
 
     /// Waits until one more connection may be accepted. Until then new ones stay in the backlog, as with Kafka.
@@ -45,7 +81,7 @@ impl Limits {
             // Interest first, then the look: nothing is missed in between.
             freed.as_mut().enable();
             changed.as_mut().enable();
-            if self.open.lock().total < self.settings.get().max_connections {
+            if self.full().is_none() {
                 return;
             }
             tokio::select! {
@@ -73,7 +109,7 @@ impl Limits {
         let settings = self.settings.get();
         let own_limit = settings.max_connections_per_ip_overrides.get(&address).copied();
         let mut open = self.open.lock();
-        if open.total >= settings.max_connections {
+        if open.total >= settings.max_connections.min(self.descriptors_max) {
             return Verdict::TooMany;
         }
         let from_there = open.per_address.get(&address).copied().unwrap_or(0);
@@ -122,7 +158,7 @@ mod tests {
             ..BrokerSettings::default()
         };
         let in_force = SettingsInForce::new(Arc::new(settings), &Image::default());
-        Limits::new(Arc::new(in_force))
+        Limits::new(Arc::new(in_force), None)
     }
 
     #[tokio::test]
@@ -140,6 +176,18 @@ mod tests {
         drop(second);
         assert!(limits.open.lock().per_address.is_empty());
         assert_eq!(limits.open.lock().total, 0);
+    }
+
+    #[tokio::test]
+    async fn half_of_the_descriptors_is_left_to_files() {
+        let settings = Arc::new(BrokerSettings::default());
+        let in_force = Arc::new(SettingsInForce::new(settings, &Image::default()));
+        let limits = Limits::new(in_force, Some(5));
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let (first, _second) = (limits.admit(address).await, limits.admit(address).await);
+        assert_eq!(limits.full(), Some(Full::Descriptors { open: 2 }));
+        drop(first);
+        assert_eq!(limits.full(), None);
     }
 
     #[tokio::test]

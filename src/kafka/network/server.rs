@@ -22,7 +22,7 @@ use super::limits::{Admission, Limits};
 use super::listener::Bound;
 use super::tally;
 use crate::broker::Broker;
-use crate::env::{Shutdown, spawn};
+use crate::env::{Shutdown, descriptor_limit, spawn};
 use crate::kafka::api_table::Api;
 use crate::kafka::handler::Peer;
 
@@ -55,7 +55,7 @@ struct Connections {
 /// Accepts connections on `bound` and serves them with `broker`.
 pub fn serve(bound: Bound, broker: Arc<Broker>) -> Server {
     let connections = Arc::new(Connections {
-        limits: Limits::new(Arc::clone(&broker.in_force)),
+        limits: Limits::new(Arc::clone(&broker.in_force), descriptor_limit()),
         complaints: Complaints::new(Arc::clone(&broker.env.clock)),
         next_id: AtomicU64::new(0),
         open: Mutex::default(),
@@ -103,24 +103,27 @@ impl Server {
 impl Connections {
     async fn accept_all(self: &Arc<Self>, listener: usize, socket: &TcpListener) {
         loop {
-            self.limits.room().await;
+            if let Some(full) = self.limits.full() {
+                self.complaints.waiting(Cause::NoRoom, &full);
+                self.limits.room().await;
+            }
             match socket.accept().await {
                 Ok((stream, address)) => match self.limits.admit(address.ip()).await {
                     Some(admission) => self.start(stream, Peer { address, listener }, admission),
                     None => self.refuse(address),
                 },
-                Err(error) => self.pause_after(&error).await,
+                Err(error) => self.pause_after(error).await,
             }
         }
     }
 
     /// The peer gave up in the backlog: the next one. No descriptors or memory: wait for some to come free, without spinning.
-    async fn pause_after(&self, error: &io::Error) {
+    async fn pause_after(&self, error: io::Error) {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
         if matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted) {
             return;
         }
-        tracing::error!(%error, "a connection cannot be accepted");
+        self.complaints.waiting(Cause::NotAccepted, &NotAccepted(error));
         // Either way the next accept shows how things are.
         let _ = timeout(ACCEPT_PAUSE, self.ended.notified()).await;
     }
@@ -195,3 +198,8 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     SockRef::from(stream).set_keepalive(true)
 }
+
+/// What the system said instead of giving a connection.
+#[derive(Debug, thiserror::Error)]
+#[error("a connection cannot be accepted: {0}")]
+struct NotAccepted(io::Error);

@@ -1,0 +1,27 @@
+//! Errors of files that say nothing about the disk's health.
+
+use std::io;
+
+use rustix::io::Errno;
+
+/// True if the disk is full or the process may open no more files: what was not written can be written later.
+pub fn is_no_room(error: &io::Error) -> bool {
+    let no_descriptor = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        || error.raw_os_error().is_some_and(|code| no_descriptor.contains(&code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_may_come_back_and_a_broken_disk_does_not() {
+        for errno in [Errno::NOSPC, Errno::DQUOT, Errno::MFILE, Errno::NFILE] {
+            assert!(is_no_room(&errno.into()), "{errno}");
+        }
+        for errno in [Errno::IO, Errno::ROFS, Errno::NOENT] {
+            assert!(!is_no_room(&errno.into()), "{errno}");
+        }
+    }
+}
