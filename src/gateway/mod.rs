@@ -1,6 +1,6 @@
 //! The HTTP front end: metrics and health on a port that is off unless it is set.
 //!
-//! It is small and bounded on purpose: `server::CONNECTIONS_MAX` connections, a time-out for request heads, no bodies. It
+//! It is small and bounded on purpose: a few connections for a bounded time, a time-out for request heads, no bodies. It
 //! never uses the Kafka front end.
 
 mod exposition;

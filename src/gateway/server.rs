@@ -1,4 +1,5 @@
-//! Accepts connections and serves them with the routes.
+//! Accepts connections and serves them with the routes. Whatever a peer does, it holds one of a few connections, a few
+//! kilobytes, and both for a bounded time.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,16 +13,31 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::routes;
 use crate::broker::Broker;
 use crate::env::{Shutdown, spawn};
 
-/// Connections served at once; others wait in the backlog.
-pub const CONNECTIONS_MAX: usize = 32;
+/// What peers may take.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Connections served at once; others wait in the backlog.
+    connections: usize,
+    /// A request's head must be there within this time, also the next one of a connection that is kept.
+    head_within: Duration,
+    /// A connection is not kept for longer: one that never reads its answers gives its place back.
+    kept_for: Duration,
+    /// After that, or at a stop, what is being answered must be taken within this time.
+    finish_within: Duration,
+}
 
-/// A request's head must be there within this time, also the next one of a connection that is kept.
-const HEAD_WITHIN: Duration = Duration::from_secs(30);
+const LIMITS: Limits = Limits {
+    connections: 32,
+    head_within: Duration::from_secs(30),
+    kept_for: Duration::from_secs(300),
+    finish_within: Duration::from_secs(10),
+};
 
 /// Bytes of a request's head; the smallest that the HTTP library takes.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
@@ -54,8 +70,12 @@ impl BoundGateway {
 
     /// Serves `broker` on it.
     pub fn serve(self, broker: Arc<Broker>) -> Gateway {
+        self.serve_routes(routes::router(broker), LIMITS)
+    }
+
+    fn serve_routes(self, router: Router, limits: Limits) -> Gateway {
         let stop = Shutdown::default();
-        let acceptor = spawn(accept_all(self.listener, routes::router(broker), stop.clone()));
+        let acceptor = spawn(accept_all(self.listener, router, stop.clone(), limits));
         Gateway { address: self.address, stop, acceptor }
     }
 }
@@ -74,41 +94,65 @@ impl Gateway {
     }
 }
 
-async fn accept_all(listener: TcpListener, router: Router, stop: Shutdown) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+async fn accept_all(listener: TcpListener, router: Router, stop: Shutdown, limits: Limits) {
+    let permits = Arc::new(Semaphore::new(limits.connections));
     loop {
-        let permit = Arc::clone(&permits).acquire_owned().await;
         let accepted = tokio::select! {
             () = stop.requested() => return,
-            accepted = listener.accept() => accepted,
+            accepted = accept(&listener, &permits) => accepted,
         };
-        match (accepted, permit) {
-            (Ok((stream, _)), Ok(permit)) => {
+        match accepted {
+            Ok((stream, permit)) => {
                 // Not joined: it ends with its peer, with its time-out or with `stop`.
-                drop(spawn(serve(stream, router.clone(), stop.clone(), permit)));
+                drop(spawn(serve(stream, router.clone(), stop.clone(), limits, permit)));
             }
-            (Err(error), _) => {
+            Err(error) => {
                 tracing::warn!(%error, "an HTTP connection cannot be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
-            (Ok(_), Err(_closed)) => return,
         }
     }
 }
 
-async fn serve(stream: TcpStream, router: Router, stop: Shutdown, _permit: OwnedSemaphorePermit) {
+/// The next connection, once there is room for one.
+async fn accept(
+    listener: &TcpListener,
+    permits: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, permit))
+}
+
+async fn serve(
+    stream: TcpStream,
+    router: Router,
+    stop: Shutdown,
+    limits: Limits,
+    _permit: OwnedSemaphorePermit,
+) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(HEAD_BYTES_MAX);
+    http.timer(TokioTimer::new());
+    http.header_read_timeout(limits.head_within).max_buf_size(HEAD_BYTES_MAX);
     let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stop.requested() => {
+        ended = connection.as_mut() => Some(ended),
+        () = stop.requested() => None,
+        () = tokio::time::sleep(limits.kept_for) => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            // What is not taken by then is lost to the peer.
+            timeout(limits.finish_within, connection).await.unwrap_or(Ok(()))
         }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "HTTP connection closed");
     }
 }
+
+#[cfg(test)]
+mod tests;
