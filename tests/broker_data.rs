@@ -89,6 +89,85 @@ async fn durability_os_neither_waits_nor_syncs() {
     life.stop().await;
 }
 
+/// A broker whose clock stands still until the test moves it, with topic `t`.
+async fn started_in_frozen_time(configs: &[(&str, &str)]) -> (Node, Arc<ManualClock>, Life) {
+    let clock = Arc::new(ManualClock::new(Timestamp::new(now())));
+    let node = Node { clock: Arc::<ManualClock>::clone(&clock), ..Node::new() };
+    let life = started(&node, 1, configs).await;
+    life.create("probe", 1, &[]);
+    (node, clock, life)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn durability_interval_bounds_the_time_without_a_sync() {
+    let configs = [
+        ("highwater.durability", "interval"),
+        ("highwater.durability.interval.ms", "200"),
+        ("highwater.durability.interval.bytes", "1000000000"),
+    ];
+    let (_node, clock, life) = started_in_frozen_time(&configs).await;
+    let synced = async |life: &Life| {
+        life.broker.run_due_jobs();
+        life.synced_so_far().await;
+        life.synced_end("t", 0)
+    };
+    let begin = synced(&life).await;
+    assert!(matches!(life.produce("t", 0, Acks::All, &value("second")), Step::Now(_)));
+    assert_eq!(synced(&life).await, begin, "no time has passed");
+    clock.advance_ms(199);
+    assert_eq!(synced(&life).await, begin);
+    clock.advance_ms(1);
+    // Housekeeping may have taken the job already and be about to ask.
+    while synced(&life).await != Offset::new(2) {}
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn durability_interval_bounds_the_bytes_without_a_sync() {
+    let batch = value("as large as the others");
+    let most = (3 * batch.len()).to_string();
+    let configs = [
+        ("highwater.durability", "interval"),
+        ("highwater.durability.interval.ms", "3600000"),
+        ("highwater.durability.interval.bytes", &most),
+    ];
+    let (_node, _clock, life) = started_in_frozen_time(&configs).await;
+    life.synced_so_far().await;
+    let begin = life.synced_end("t", 0);
+    for sent in 1..=2 {
+        assert!(matches!(life.produce("t", 0, Acks::All, &batch), Step::Now(_)));
+        life.synced_so_far().await;
+        assert_eq!(life.synced_end("t", 0), begin, "{sent} are below the bound");
+    }
+    for _ in 0..2 {
+        assert!(matches!(life.produce("t", 0, Acks::All, &batch), Step::Now(_)), "none waits");
+    }
+    life.synced_so_far().await;
+    assert!(life.synced_end("t", 0) > begin);
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_stalls_is_kept_off_the_async_threads_for_a_while() {
+    const A_WHILE_MS: i64 = 100;
+    let (node, clock, life) = started_in_frozen_time(OS).await;
+    let send = |life: &Life| life.produce("t", 0, Acks::All, &value("x"));
+    node.faults.slow_writes(&clock, 5);
+    assert!(matches!(send(&life), Step::Now(_)));
+    assert!(matches!(send(&life), Step::Now(_)), "5 ms are no stall");
+    node.faults.slow_writes(&clock, 6);
+    assert!(matches!(send(&life), Step::Now(_)), "nobody knew");
+    node.faults.slow_writes(&clock, 0);
+    for _ in 0..3 {
+        let pooled = send(&life);
+        assert!(matches!(pooled, Step::Serial(_)), "by way of the pool");
+        only(pooled.finish().await).unwrap();
+    }
+    clock.advance_ms(A_WHILE_MS);
+    assert!(matches!(send(&life), Step::Now(_)), "the disk is trusted again");
+    life.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn flush_messages_holds_every_reply_for_the_sync() {
     let node = Node::new();
@@ -158,9 +237,7 @@ async fn a_duplicate_is_answered_with_the_first_offset_once_that_is_durable() {
 #[tokio::test(flavor = "multi_thread")]
 async fn idle_producers_are_forgotten_after_the_time_that_was_set_last() {
     const EXPIRY_PASS_MS: i64 = 600_000;
-    let clock = Arc::new(ManualClock::new(Timestamp::new(now())));
-    let node = Node { clock: Arc::<ManualClock>::clone(&clock), ..Node::new() };
-    let life = started(&node, 1, &[]).await;
+    let (_node, clock, life) = started_in_frozen_time(&[]).await;
     life.send("t", 0, Acks::All, &sequenced("a", 0)).await.expect("the first");
     clock.advance_ms(EXPIRY_PASS_MS);
     life.broker.run_due_jobs();

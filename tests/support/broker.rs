@@ -138,6 +138,22 @@ impl Life {
         }
     }
 
+    /// Waits until the syncs that were asked for before have been done: one that is asked for now comes behind them. Wants the
+    /// topic `probe`, whose durability is `fsync`.
+    pub async fn synced_so_far(&self) {
+        self.send("probe", 0, Acks::All, &super::batches::batch(&[(b"probe", now())], None))
+            .await
+            .expect("acknowledged");
+    }
+
+    /// The end of what is known to be on disk.
+    pub fn synced_end(&self, topic: &str, partition: i32) -> Offset {
+        match self.find(topic, partition) {
+            Lookup::Open(partition) => partition.synced_end(),
+            other => panic!("{topic}-{partition} is not open: {other:?}"),
+        }
+    }
+
     pub fn delete(&self, name: &str) {
         let topic = TopicRef::Name(TopicName::new(name).unwrap());
         for deleted in self.broker.metadata.delete_topics(vec![topic]) {

@@ -8,7 +8,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use tokio::sync::watch;
 
 use highwater::env::{
-    DirEntry, Disk, DiskSpace, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
+    DirEntry, Disk, DiskSpace, File, FileLock, FileStat, FileSystem, LockError, ManualClock,
+    OpenMode,
 };
 
 /// Switches of the faults.
@@ -20,6 +21,8 @@ pub struct Faults {
     pub sync_fails: AtomicBool,
     /// Syncs of `.log` files done.
     pub syncs: AtomicUsize,
+    /// What the clock shows as the time of each write to a `.log` file.
+    slow_writes: Mutex<Option<(Arc<ManualClock>, i64)>>,
     /// The log directory is locked.
     pub locked: watch::Sender<bool>,
     held: Mutex<bool>,
@@ -36,6 +39,17 @@ impl Faults {
     pub fn release_syncs(&self) {
         *self.held.lock().unwrap() = false;
         self.released.notify_all();
+    }
+
+    /// Each write to a `.log` file takes so long by `clock`.
+    pub fn slow_writes(&self, clock: &Arc<ManualClock>, step_ms: i64) {
+        *self.slow_writes.lock().unwrap() = Some((Arc::clone(clock), step_ms));
+    }
+
+    fn write(&self) {
+        if let Some((clock, step_ms)) = &*self.slow_writes.lock().unwrap() {
+            clock.advance_ms(*step_ms);
+        }
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -111,6 +125,7 @@ struct FaultyFile {
 
 impl File for FaultyFile {
     fn write_all_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
+        self.faults.write();
         if self.faults.full.load(Ordering::SeqCst) {
             // As a real disk may: some of it is written.
             self.file.write_all_at(&bytes[..bytes.len() / 2], position)?;
