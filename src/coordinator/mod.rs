@@ -17,6 +17,8 @@ mod offsets;
 pub mod records;
 pub mod runtime;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod stepper;
 mod timers;
 
