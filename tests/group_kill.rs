@@ -1,0 +1,371 @@
+//! Consumer programs and the broker, killed with -9 in turns while a producer goes on: every record is delivered, and no
+//! acknowledged commit goes back.
+//!
+//! The consumers are processes of their own (this test program, told so by its environment): a crash is a real one, nobody
+//! leaves the group. Each prints a line for every record it has processed and for every commit that was acknowledged.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "spawns processes and threads, and talks to its parent by lines"
+)]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
+use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
+use rdkafka::{ClientConfig, Message, Offset, TopicPartitionList};
+
+const TOPIC: &str = "shared";
+const GROUP: &str = "killed-group";
+const PARTITIONS: i32 = 6;
+const CONSUMERS: usize = 3;
+const ROUNDS: u64 = 8;
+/// No sign of life for this long is a failure: several sessions.
+const PATIENCE: Duration = Duration::from_secs(60);
+const SESSION_MS: &str = "6000";
+
+/// Tells a consumer program where to go: address and protocol.
+const CHILD: &str = "HIGHWATER_TEST_CONSUMER";
+
+#[test]
+fn classic_consumers_lose_neither_records_nor_commits_over_kills() {
+    run("classic");
+}
+
+#[test]
+fn consumers_of_the_new_protocol_lose_neither_records_nor_commits_over_kills() {
+    run("consumer");
+}
+
+/// No test: the consumer program, in a process of its own.
+#[test]
+fn consumer_program() {
+    let Ok(told) = std::env::var(CHILD) else { return };
+    let (address, protocol) = told.split_once(' ').expect("address and protocol");
+    let mut config = config(address);
+    config.set("group.id", GROUP).set("group.protocol", protocol);
+    config.set("enable.auto.commit", "false").set("auto.offset.reset", "earliest");
+    if protocol == "classic" {
+        config.set("session.timeout.ms", SESSION_MS).set("heartbeat.interval.ms", "500");
+    }
+    let consumer: BaseConsumer = config.create().expect("a consumer");
+    consumer.subscribe(&[TOPIC]).expect("a subscription");
+    let mut since_commit = 0;
+    loop {
+        // Errors are the point: connections break, the coordinator is away. The client goes on by itself.
+        if let Some(Ok(message)) = consumer.poll(Duration::from_millis(100)) {
+            println!("processed {} {}", message.partition(), message.offset());
+            since_commit += 1;
+        }
+        if since_commit >= 50 {
+            since_commit = 0;
+            commit(&consumer);
+        }
+    }
+}
+
+fn commit(consumer: &BaseConsumer) {
+    let Ok(position) = consumer.position() else { return };
+    let known = position.elements().into_iter().filter(|p| matches!(p.offset(), Offset::Offset(_)));
+    let mut offsets = TopicPartitionList::new();
+    for partition in known {
+        offsets
+            .add_partition_offset(partition.topic(), partition.partition(), partition.offset())
+            .expect("an offset");
+    }
+    if offsets.count() > 0 && consumer.commit(&offsets, CommitMode::Sync).is_ok() {
+        for partition in offsets.elements() {
+            if let Offset::Offset(offset) = partition.offset() {
+                println!("committed {} {offset}", partition.partition());
+            }
+        }
+    }
+}
+
+fn run(protocol: &'static str) {
+    let seed =
+        std::env::var("HIGHWATER_SEED").map_or(20_261, |text| text.parse().expect("a number"));
+    println!("HIGHWATER_SEED={seed}");
+    let mut random = Random(seed);
+    let data = tempfile::tempdir().expect("a directory");
+    let address = format!("127.0.0.1:{}", free_port());
+    let mut broker = Broker::start(data.path(), &address);
+    create_topic(&address);
+    let seen = Arc::new(Seen::default());
+    let mut consumers: Vec<Program> =
+        (0..CONSUMERS).map(|_| Program::start(&address, protocol, &seen)).collect();
+    let load = Load::start(&address);
+    for round in 0..ROUNDS {
+        seen.wait_for_more(500 + random.below(1_500));
+        if round % 2 == 0 {
+            let victim = usize::try_from(random.below(CONSUMERS as u64)).expect("small");
+            consumers[victim] = Program::start(&address, protocol, &seen);
+        } else {
+            let acknowledged = seen.committed();
+            broker.kill();
+            broker = Broker::start(data.path(), &address);
+            assert_commits_cover(&address, &acknowledged);
+        }
+    }
+    let sent = load.finish();
+    seen.wait_for_all(&sent);
+    let acknowledged = seen.committed();
+    drop(consumers);
+    assert_commits_cover(&address, &acknowledged);
+    println!("{protocol}: {} records over {ROUNDS} kills", sent.values().sum::<i64>());
+}
+
+/// The broker as its own process.
+struct Broker(Child);
+
+impl Broker {
+    fn start(data: &Path, address: &str) -> Self {
+        let process = Command::new(env!("CARGO_BIN_EXE_highwater"))
+            .args(["--data-dir", data.to_str().expect("plain text"), "--listen", address])
+            .args(["--set", &format!("group.consumer.min.session.timeout.ms={SESSION_MS}")])
+            .args(["--set", &format!("group.consumer.session.timeout.ms={SESSION_MS}")])
+            .args(["--set", "group.consumer.min.heartbeat.interval.ms=500"])
+            .args(["--set", "group.consumer.heartbeat.interval.ms=500"])
+            .env("RUST_LOG", "warn")
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the broker starts");
+        Self(process)
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().expect("SIGKILL");
+        self.0.wait().expect("it ends");
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A consumer program; dropped, it is killed.
+struct Program(Child);
+
+impl Program {
+    fn start(address: &str, protocol: &str, seen: &Arc<Seen>) -> Self {
+        let mut process = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "consumer_program", "--nocapture"])
+            .env(CHILD, format!("{address} {protocol}"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the consumer starts");
+        let lines = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        let seen = Arc::clone(seen);
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| seen.take(&line)));
+        Self(process)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What the consumers have told.
+#[derive(Default)]
+struct Seen {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Processed at least once, by partition: one flag for each offset.
+    processed: BTreeMap<i32, Vec<bool>>,
+    distinct: u64,
+    committed: BTreeMap<i32, i64>,
+}
+
+impl Seen {
+    fn take(&self, line: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        // The test harness prints lines of its own, and a killed process may leave half of one.
+        let [what, partition, offset] = words[..] else { return };
+        let (Ok(partition), Ok(offset)) = (partition.parse(), offset.parse::<i64>()) else {
+            return;
+        };
+        let mut state = self.state.lock().expect("no panic");
+        match what {
+            "processed" => state.process(partition, usize::try_from(offset).expect("not negative")),
+            "committed" => {
+                let known = state.committed.entry(partition).or_insert(0);
+                *known = offset.max(*known);
+            }
+            _ => return,
+        }
+        self.changed.notify_all();
+    }
+
+    fn committed(&self) -> BTreeMap<i32, i64> {
+        self.state.lock().expect("no panic").committed.clone()
+    }
+
+    /// Waits until `more` records have been processed that were not before.
+    fn wait_for_more(&self, more: u64) {
+        let goal = self.state.lock().expect("no panic").distinct + more;
+        self.wait_until("no new record", |state| state.distinct >= goal);
+    }
+
+    /// Waits until everything that was sent has been processed.
+    fn wait_for_all(&self, sent: &BTreeMap<i32, i64>) {
+        let count = |state: &State, partition: &i32| {
+            let flags = state.processed.get(partition);
+            flags.map_or(0, |flags| flags.iter().filter(|done| **done).count())
+        };
+        self.wait_until("records are missing", |state| {
+            sent.iter().all(|(partition, sent)| count(state, partition) as i64 >= *sent)
+        });
+    }
+
+    fn wait_until(&self, complaint: &str, done: impl Fn(&State) -> bool) {
+        let mut state = self.state.lock().expect("no panic");
+        let mut limit = Instant::now() + PATIENCE;
+        let mut last = state.distinct;
+        while !done(&state) {
+            assert!(Instant::now() < limit, "{complaint} for {PATIENCE:?}, {last} were processed");
+            state = self.changed.wait_timeout(state, Duration::from_secs(1)).expect("no panic").0;
+            if state.distinct > last {
+                last = state.distinct;
+                limit = Instant::now() + PATIENCE;
+            }
+        }
+    }
+}
+
+impl State {
+    fn process(&mut self, partition: i32, offset: usize) {
+        let flags = self.processed.entry(partition).or_default();
+        if flags.len() <= offset {
+            flags.resize(offset + 1, false);
+        }
+        if !std::mem::replace(&mut flags[offset], true) {
+            self.distinct += 1;
+        }
+    }
+}
+
+/// The producing thread: a few thousand records a second, for as long as it takes.
+struct Load {
+    stop: Arc<Mutex<bool>>,
+    thread: std::thread::JoinHandle<BTreeMap<i32, i64>>,
+}
+
+impl Load {
+    fn start(address: &str) -> Self {
+        let producer: ThreadedProducer<DefaultProducerContext> = config(address)
+            .set("enable.idempotence", "true")
+            .set("linger.ms", "5")
+            .set("message.timeout.ms", "300000")
+            .create()
+            .expect("a producer");
+        let stop = Arc::new(Mutex::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || produce(&producer, &stopped));
+        Self { stop, thread }
+    }
+
+    fn finish(self) -> BTreeMap<i32, i64> {
+        *self.stop.lock().expect("no panic") = true;
+        self.thread.join().expect("the producer did not panic")
+    }
+}
+
+/// Sends records in bursts, each flushed before the next: what is acknowledged paces it.
+fn produce(
+    producer: &ThreadedProducer<DefaultProducerContext>,
+    stop: &Mutex<bool>,
+) -> BTreeMap<i32, i64> {
+    let mut sent = BTreeMap::new();
+    while !*stop.lock().expect("no panic") {
+        for number in 0..60 {
+            let partition = number % PARTITIONS;
+            let record: BaseRecord<'_, str, str> =
+                BaseRecord::to(TOPIC).partition(partition).payload("a record");
+            producer.send(record).map_err(|(error, _)| error).expect("room in the queue");
+            *sent.entry(partition).or_insert(0) += 1;
+        }
+        producer.flush(PATIENCE).expect("the records are acknowledged");
+    }
+    sent
+}
+
+fn config(address: &str) -> ClientConfig {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", address).set("broker.address.family", "v4");
+    config.set("reconnect.backoff.ms", "10").set("reconnect.backoff.max.ms", "100");
+    config.set("retry.backoff.ms", "10").set("retry.backoff.max.ms", "100");
+    config.set("log_level", "0");
+    config
+}
+
+fn create_topic(address: &str) {
+    let admin: AdminClient<DefaultClientContext> =
+        config(address).create().expect("an admin client");
+    let topic = NewTopic::new(TOPIC, PARTITIONS, TopicReplication::Fixed(1));
+    let options = AdminOptions::new().request_timeout(Some(PATIENCE));
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let results = runtime.block_on(admin.create_topics([&topic], &options)).expect("an answer");
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+}
+
+/// The group's offsets are at or behind what had been acknowledged before they were asked for.
+fn assert_commits_cover(address: &str, acknowledged: &BTreeMap<i32, i64>) {
+    let consumer: BaseConsumer =
+        config(address).set("group.id", GROUP).create().expect("a consumer");
+    let mut asked = TopicPartitionList::new();
+    asked.add_partition_range(TOPIC, 0, PARTITIONS - 1);
+    let committed = consumer.committed_offsets(asked, PATIENCE).expect("the committed offsets");
+    for partition in committed.elements() {
+        let least = acknowledged.get(&partition.partition()).copied().unwrap_or(0);
+        let offset = match partition.offset() {
+            Offset::Offset(offset) => offset,
+            _ => 0,
+        };
+        assert!(
+            offset >= least,
+            "partition {}: {least} was acknowledged, {offset} is there",
+            partition.partition()
+        );
+    }
+}
+
+/// A port below the range of outgoing connections, so that nothing takes it while the broker is down.
+fn free_port() -> u16 {
+    let first = 25_000 + (std::process::id() % 5_000) as u16;
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (first..first + 1_000).find(free).expect("a free port")
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
