@@ -59,6 +59,17 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Resident memory in bytes; zero if its process is not known.
+    pub(crate) fn memory(&self) -> u64 {
+        let read = |pid| std::fs::read_to_string(format!("/proc/{pid}/statm")).ok();
+        let pages = self.pid.and_then(read).and_then(|statm| {
+            statm.split(' ').nth(1).and_then(|resident| resident.parse::<u64>().ok())
+        });
+        pages.unwrap_or(0) * 4096
+    }
+}
+
 impl Drop for Target {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {

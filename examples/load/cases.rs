@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::broker::Target;
+use crate::groups;
 use crate::wire::{Connection, produce_error, produce_request};
 
 type Case = fn(&Target, u64) -> io::Result<String>;
@@ -18,6 +19,9 @@ pub(crate) const CASES: &[(&str, Case)] = &[
     ("rate", rate),
     ("single", single),
     ("fetch", fetch),
+    ("commits", groups::commits),
+    ("members", groups::members),
+    ("groups", groups::single_member_groups),
 ];
 
 const PARTITIONS: i32 = 6;
@@ -216,7 +220,7 @@ fn fetch(target: &Target, seconds: u64) -> io::Result<String> {
     ))
 }
 
-fn percentiles(mut times: Vec<Duration>) -> String {
+pub(crate) fn percentiles(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let at = |share: f64| {
         let index = ((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1));

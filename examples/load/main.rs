@@ -18,6 +18,7 @@
 
 mod broker;
 mod cases;
+mod groups;
 mod wire;
 
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ struct Options {
     /// Durability modes to run each case with.
     #[arg(long, value_delimiter = ',', default_value = "os,fsync")]
     durability: Vec<String>,
-    /// Cases to run, all by default: bulk100, bulk1024, small, rate, single, fetch.
+    /// Cases to run, all by default: bulk100, bulk1024, small, rate, single, fetch, commits, members, groups.
     #[arg(long, value_delimiter = ',')]
     cases: Vec<String>,
     /// Seconds that each case loads the broker.

@@ -50,10 +50,13 @@ impl Connection {
         Ok(&self.answer)
     }
 
-    fn ask<R: Decodable>(&mut self, api: (i16, i16), body: &impl Encodable) -> io::Result<R> {
-        let mut encoded = BytesMut::new();
-        body.encode(&mut encoded, api.1).map_err(io::Error::other)?;
-        self.send(&frame(api, &encoded))?;
+    /// Sends a request of a flexible version and decodes its answer.
+    pub(crate) fn ask<R: Decodable>(
+        &mut self,
+        api: (i16, i16),
+        body: &impl Encodable,
+    ) -> io::Result<R> {
+        self.send(&request(api, body)?)?;
         // Correlation id and the tag section of a flexible header.
         let mut answer = Bytes::copy_from_slice(&self.receive()?[5..]);
         R::decode(&mut answer, api.1).map_err(io::Error::other)
@@ -121,7 +124,14 @@ impl Connection {
     }
 }
 
-fn name(topic: &str) -> TopicName {
+/// The frame of a request of a flexible version.
+pub(crate) fn request(api: (i16, i16), body: &impl Encodable) -> io::Result<Vec<u8>> {
+    let mut encoded = BytesMut::new();
+    body.encode(&mut encoded, api.1).map_err(io::Error::other)?;
+    Ok(frame(api, &encoded))
+}
+
+pub(crate) fn name(topic: &str) -> TopicName {
     TopicName(StrBytes::from_string(topic.to_owned()))
 }
 

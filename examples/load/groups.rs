@@ -1,0 +1,315 @@
+//! Groups under load: many commits, many members, many groups.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
+use kafka_protocol::messages::offset_commit_request::{
+    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+};
+use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestTopic;
+use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
+use kafka_protocol::messages::{
+    FindCoordinatorRequest, FindCoordinatorResponse, GroupId, HeartbeatRequest, HeartbeatResponse,
+    JoinGroupRequest, JoinGroupResponse, OffsetCommitRequest, OffsetFetchRequest,
+    OffsetFetchResponse, SyncGroupRequest, SyncGroupResponse,
+};
+use kafka_protocol::protocol::StrBytes;
+
+use crate::broker::Target;
+use crate::cases::percentiles;
+use crate::wire::{Connection, name, produce_error, produce_request, request};
+
+const OFFSET_COMMIT: (i16, i16) = (8, 8);
+const OFFSET_FETCH: (i16, i16) = (9, 7);
+const FIND_COORDINATOR: (i16, i16) = (10, 4);
+const JOIN_GROUP: (i16, i16) = (11, 6);
+const HEARTBEAT: (i16, i16) = (12, 4);
+const SYNC_GROUP: (i16, i16) = (14, 4);
+
+const MEMBERS: usize = 1_000;
+/// Commits of the open loop: a burst each millisecond, each commit of another group.
+const COMMITS: u64 = 20_000;
+const COMMIT_BURST: u64 = 20;
+const COMMITTING_GROUPS: u64 = 200;
+
+/// 20,000 commits a second from 200 groups, beside one producer with one record in flight.
+pub(crate) fn commits(target: &Target, seconds: u64) -> io::Result<String> {
+    let mut sender = Connection::open(&target.address)?;
+    sender.create_topic(&target.topic, 1)?;
+    find_coordinators(&mut sender, COMMITTING_GROUPS)?;
+    let alone = produce_for(target, Duration::from_secs(1), &Arc::default())?;
+    let mut receiver = sender.try_clone()?;
+    let (tell, due_times) = mpsc::channel::<Instant>();
+    let reader = thread::spawn(move || -> io::Result<Vec<Duration>> {
+        let mut times = Vec::new();
+        for due in due_times {
+            receiver.receive()?;
+            times.push(due.elapsed());
+        }
+        Ok(times)
+    });
+    let stop = Arc::new(AtomicBool::new(false));
+    let beside = produce_in_background(target, &stop);
+    let bursts = seconds * COMMITS / COMMIT_BURST;
+    let (cpu, began) = (target.cpu(), Instant::now());
+    for burst in 0..bursts {
+        let due = began + Duration::from_millis(burst);
+        let mut frames = Vec::new();
+        for number in burst * COMMIT_BURST..(burst + 1) * COMMIT_BURST {
+            tell.send(due).map_err(io::Error::other)?;
+            frames.extend_from_slice(&commit(&target.topic, number)?);
+        }
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        sender.send(&frames)?;
+    }
+    drop(tell);
+    let times = reader.join().expect("the reader does not panic")?;
+    let cores = (target.cpu() - cpu).as_secs_f64() / began.elapsed().as_secs_f64();
+    stop.store(true, Ordering::Relaxed);
+    let beside = beside.join().expect("the producer does not panic")?;
+    check_commits(target, bursts * COMMIT_BURST)?;
+    Ok(format!(
+        "{COMMITS} commits/s, latency {}, broker {cores:.2} cores; produce alone {}; beside {}",
+        percentiles(times),
+        percentiles(alone),
+        percentiles(beside),
+    ))
+}
+
+/// One group of 1,000 members, each on a connection of its own, who then send heartbeats while a producer goes on.
+pub(crate) fn members(target: &Target, seconds: u64) -> io::Result<String> {
+    crowd(target, seconds, |_| "crowd".to_owned())
+}
+
+/// 1,000 groups of one member.
+pub(crate) fn single_member_groups(target: &Target, seconds: u64) -> io::Result<String> {
+    crowd(target, seconds, |index| format!("group-{index}"))
+}
+
+fn crowd(target: &Target, seconds: u64, group: fn(usize) -> String) -> io::Result<String> {
+    let mut connection = Connection::open(&target.address)?;
+    connection.create_topic(&target.topic, 1)?;
+    find_coordinator(&mut connection, "crowd")?;
+    let alone = produce_for(target, Duration::from_secs(1), &Arc::default())?;
+    let connections: Vec<Connection> =
+        (0..MEMBERS).map(|_| Connection::open(&target.address)).collect::<Result<_, _>>()?;
+    let (memory, began) = (target.memory(), Instant::now());
+    let ready = Arc::new(Barrier::new(MEMBERS + 1));
+    let end = Arc::new(AtomicBool::new(false));
+    let threads: Vec<_> = connections
+        .into_iter()
+        .enumerate()
+        .map(|(index, connection)| {
+            let (ready, end) = (Arc::clone(&ready), Arc::clone(&end));
+            thread::spawn(move || Member::new(connection, &group(index)).live(&ready, &end))
+        })
+        .collect();
+    ready.wait();
+    let joined = began.elapsed();
+    let memory = target.memory().saturating_sub(memory) / MEMBERS as u64;
+    let cpu = target.cpu();
+    let beside = produce_for(target, Duration::from_secs(seconds), &Arc::default())?;
+    let cores = (target.cpu() - cpu).as_secs_f64() / seconds as f64;
+    end.store(true, Ordering::Relaxed);
+    let mut heartbeats = Vec::new();
+    for thread in threads {
+        heartbeats.extend(thread.join().expect("a member does not panic")?);
+    }
+    Ok(format!(
+        "{MEMBERS} members joined in {:.0} ms, {:.1} KiB each; a heartbeat each per second {}, broker {cores:.2} cores; produce alone {}; beside {}",
+        joined.as_secs_f64() * 1e3,
+        memory as f64 / 1024.0,
+        percentiles(heartbeats),
+        percentiles(alone),
+        percentiles(beside),
+    ))
+}
+
+/// A member of the classic protocol.
+struct Member {
+    connection: Connection,
+    group: GroupId,
+    id: StrBytes,
+    generation: i32,
+}
+
+impl Member {
+    fn new(connection: Connection, group: &str) -> Self {
+        let group = GroupId(StrBytes::from_string(group.to_owned()));
+        Self { connection, group, id: StrBytes::default(), generation: -1 }
+    }
+
+    /// Joins until the group is stable, tells so, then sends a heartbeat each second; their round trips.
+    fn live(mut self, ready: &Barrier, end: &AtomicBool) -> io::Result<Vec<Duration>> {
+        let joined = self.join_until_stable();
+        ready.wait();
+        joined?;
+        let mut times = Vec::new();
+        while !end.load(Ordering::Relaxed) {
+            let began = Instant::now();
+            match self.heartbeat()? {
+                0 => times.push(began.elapsed()),
+                27 => self.join_until_stable()?,
+                code => return Err(io::Error::other(format!("Heartbeat: error {code}"))),
+            }
+            thread::sleep(Duration::from_secs(1));
+        }
+        Ok(times)
+    }
+
+    /// A group that others still join is never stable for long: it is, once a heartbeat finds it so.
+    fn join_until_stable(&mut self) -> io::Result<()> {
+        loop {
+            if self.join()? && self.heartbeat()? == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// True if the member has its assignment; false if it must join again.
+    fn join(&mut self) -> io::Result<bool> {
+        let protocol = JoinGroupRequestProtocol::default()
+            .with_name(StrBytes::from_static_str("range"))
+            .with_metadata(bytes::Bytes::from_static(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
+        let asked = JoinGroupRequest::default()
+            .with_group_id(self.group.clone())
+            .with_session_timeout_ms(30_000)
+            .with_rebalance_timeout_ms(60_000)
+            .with_member_id(self.id.clone())
+            .with_protocol_type(StrBytes::from_static_str("consumer"))
+            .with_protocols(vec![protocol]);
+        let answer: JoinGroupResponse = self.connection.ask(JOIN_GROUP, &asked)?;
+        match answer.error_code {
+            0 => {}
+            79 => {
+                self.id = answer.member_id;
+                return Ok(false);
+            }
+            27 => return Ok(false),
+            code => return Err(io::Error::other(format!("JoinGroup: error {code}"))),
+        }
+        self.id.clone_from(&answer.member_id);
+        self.generation = answer.generation_id;
+        let assignment = |id: &StrBytes| {
+            SyncGroupRequestAssignment::default()
+                .with_member_id(id.clone())
+                .with_assignment(bytes::Bytes::from_static(&[0; 10]))
+        };
+        let asked = SyncGroupRequest::default()
+            .with_group_id(self.group.clone())
+            .with_generation_id(self.generation)
+            .with_member_id(self.id.clone())
+            .with_assignments(answer.members.iter().map(|m| assignment(&m.member_id)).collect());
+        let answer: SyncGroupResponse = self.connection.ask(SYNC_GROUP, &asked)?;
+        match answer.error_code {
+            0 => Ok(true),
+            27 => Ok(false),
+            code => Err(io::Error::other(format!("SyncGroup: error {code}"))),
+        }
+    }
+
+    fn heartbeat(&mut self) -> io::Result<i16> {
+        let asked = HeartbeatRequest::default()
+            .with_group_id(self.group.clone())
+            .with_generation_id(self.generation)
+            .with_member_id(self.id.clone());
+        let answer: HeartbeatResponse = self.connection.ask(HEARTBEAT, &asked)?;
+        Ok(answer.error_code)
+    }
+}
+
+fn produce_in_background(
+    target: &Target,
+    stop: &Arc<AtomicBool>,
+) -> thread::JoinHandle<io::Result<Vec<Duration>>> {
+    let (address, topic, stop) = (target.address.clone(), target.topic.clone(), Arc::clone(stop));
+    thread::spawn(move || produce(&address, &topic, Duration::MAX, &stop))
+}
+
+fn produce_for(
+    target: &Target,
+    time: Duration,
+    stop: &Arc<AtomicBool>,
+) -> io::Result<Vec<Duration>> {
+    produce(&target.address, &target.topic, time, stop)
+}
+
+/// One record in flight; its round trips.
+fn produce(
+    address: &str,
+    topic: &str,
+    time: Duration,
+    stop: &AtomicBool,
+) -> io::Result<Vec<Duration>> {
+    let mut connection = Connection::open(address)?;
+    let request = produce_request(topic, &[0], 1, 100);
+    let first = Instant::now();
+    let mut times = Vec::new();
+    while first.elapsed() < time && !stop.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        connection.send(&request)?;
+        let code = produce_error(connection.receive()?, topic);
+        if code != 0 {
+            return Err(io::Error::other(format!("Produce: error {code}")));
+        }
+        times.push(began.elapsed());
+    }
+    Ok(times)
+}
+
+fn committing_group(number: u64) -> GroupId {
+    GroupId(StrBytes::from_string(format!("committer-{}", number % COMMITTING_GROUPS)))
+}
+
+/// A commit without a member: commit `number` commits offset `number`.
+fn commit(topic: &str, number: u64) -> io::Result<Vec<u8>> {
+    let partition = OffsetCommitRequestPartition::default()
+        .with_committed_offset(number as i64)
+        .with_committed_metadata(Some(StrBytes::default()));
+    let asked = OffsetCommitRequest::default()
+        .with_group_id(committing_group(number))
+        .with_generation_id_or_member_epoch(-1)
+        .with_topics(vec![
+            OffsetCommitRequestTopic::default()
+                .with_name(name(topic))
+                .with_partitions(vec![partition]),
+        ]);
+    request(OFFSET_COMMIT, &asked)
+}
+
+/// Each group has what it committed last.
+fn check_commits(target: &Target, commits: u64) -> io::Result<()> {
+    let mut connection = Connection::open(&target.address)?;
+    for last in commits - COMMITTING_GROUPS..commits {
+        let topic = OffsetFetchRequestTopic::default()
+            .with_name(name(&target.topic))
+            .with_partition_indexes(vec![0]);
+        let asked = OffsetFetchRequest::default()
+            .with_group_id(committing_group(last))
+            .with_topics(Some(vec![topic]));
+        let answer: OffsetFetchResponse = connection.ask(OFFSET_FETCH, &asked)?;
+        let committed = answer.topics.first().and_then(|topic| topic.partitions.first());
+        if committed.map(|partition| partition.committed_offset) != Some(last as i64) {
+            return Err(io::Error::other(format!("{last} was committed, there is {committed:?}")));
+        }
+    }
+    Ok(())
+}
+
+fn find_coordinators(connection: &mut Connection, groups: u64) -> io::Result<()> {
+    (0..groups).try_for_each(|number| find_coordinator(connection, &committing_group(number).0))
+}
+
+fn find_coordinator(connection: &mut Connection, group: &str) -> io::Result<()> {
+    let key = StrBytes::from_string(group.to_owned());
+    let asked = FindCoordinatorRequest::default().with_coordinator_keys(vec![key]);
+    let answer: FindCoordinatorResponse = connection.ask(FIND_COORDINATOR, &asked)?;
+    match answer.coordinators.first().map(|coordinator| coordinator.error_code) {
+        Some(0) => Ok(()),
+        code => Err(io::Error::other(format!("FindCoordinator: {code:?}"))),
+    }
+}
