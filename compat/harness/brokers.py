@@ -15,8 +15,9 @@ class BrokerFailed(Exception):
     """The broker did not start, or not again."""
 
 
-def broker(name, work):
-    return {"highwater": Highwater, "kafka": Kafka}[name](work)
+def broker(name, work, settings=()):
+    """`settings` are lines of a properties file."""
+    return {"highwater": Highwater, "kafka": Kafka}[name](work, settings)
 
 
 class Broker:
@@ -63,18 +64,20 @@ class Broker:
 
 
 class Highwater(Broker):
-    def __init__(self, work):
+    def __init__(self, work, settings):
         super().__init__(work)
         self.binary = highwater_binary()
+        self.settings = settings
 
     def command(self):
-        return [str(self.binary), "--data-dir", str(self.work / "data"), "--listen", self.address]
+        settings = [word for setting in self.settings for word in ("--set", setting)]
+        return [str(self.binary), "--data-dir", str(self.work / "data"), "--listen", self.address, *settings]
 
 
 class Kafka(Broker):
     """Apache Kafka, one node, broker and controller in one."""
 
-    def __init__(self, work):
+    def __init__(self, work, settings):
         super().__init__(work)
         self.libraries = kafka_libraries()
         self.settings = work / "server.properties"
@@ -88,7 +91,7 @@ log.dirs={work}/data
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
-""")
+""" + "".join(f"{setting}\n" for setting in settings))
         subprocess.run(self.java("kafka.tools.StorageTool", "format", "--standalone", "-t", "aGlnaHdhdGVyLWNvbXBhdA",
                                  "-c", str(self.settings)),
                        check=True, capture_output=True, env=self.environment(), timeout=120)

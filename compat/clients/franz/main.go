@@ -34,6 +34,10 @@ var codecs = []codec{
 type run struct{ bootstrap, prefix string }
 
 func main() {
+	if os.Args[1] == "group" {
+		group(os.Args[2:])
+		return
+	}
 	r := run{os.Args[2], os.Args[3]}
 	if os.Args[1] == "write" {
 		r.write()

@@ -1,0 +1,39 @@
+// A kafkajs consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL. It knows one assignor, its own.
+
+import kafkajs from 'kafkajs'
+
+const { Kafka, logLevel } = kafkajs
+const COMMIT_EVERY = 50
+
+const [bootstrap, topic, groupId] = process.argv.slice(2)
+const kafka = new Kafka({ brokers: [bootstrap], clientId: 'compat', logLevel: logLevel.NOTHING,
+  retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 100 } })
+const consumer = kafka.consumer({ groupId, sessionTimeout: 6000, heartbeatInterval: 500 })
+
+await consumer.connect()
+await consumer.subscribe({ topics: [topic], fromBeginning: true })
+const positions = new Map()
+let uncommitted = 0
+
+consumer.on(consumer.events.GROUP_JOIN, () => positions.clear())
+process.on('SIGTERM', () => consumer.disconnect().then(() => process.exit(0)))
+
+await consumer.run({
+  autoCommit: false,
+  eachBatchAutoResolve: false,
+  eachBatch: async ({ batch, resolveOffset, heartbeat, isRunning, isStale }) => {
+    for (const message of batch.messages) {
+      if (!isRunning() || isStale()) break
+      console.log(`processed ${batch.partition} ${message.offset}`)
+      resolveOffset(message.offset)
+      positions.set(batch.partition, Number(message.offset) + 1)
+      uncommitted += 1
+    }
+    await heartbeat()
+    if (uncommitted < COMMIT_EVERY) return
+    uncommitted = 0
+    const offsets = [...positions].map(([partition, offset]) => ({ topic, partition, offset: String(offset) }))
+    await consumer.commitOffsets(offsets)
+    for (const { partition, offset } of offsets) console.log(`committed ${partition} ${offset}`)
+  },
+})
