@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 TIMEOUT = 60
@@ -48,7 +48,16 @@ def produce(bootstrap, topic):
 def committed(bootstrap, topic, group):
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, **QUIET})
     count = len(consumer.list_topics(topic, timeout=TIMEOUT).topics[topic].partitions)
-    for partition in consumer.committed([TopicPartition(topic, p) for p in range(count)], timeout=TIMEOUT):
+    limit = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            found = consumer.committed([TopicPartition(topic, p) for p in range(count)], timeout=TIMEOUT)
+            break
+        except KafkaException as error:
+            # The coordinator is being loaded after a restart; the client has it looked up anew and leaves the rest to us.
+            if time.monotonic() > limit or error.args[0].name() not in ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"):
+                raise
+    for partition in found:
         print("committed", partition.partition, max(partition.offset, 0))
 
 
