@@ -2,6 +2,9 @@
 //!
 //! A classic group becomes one of the new protocol with the first member that speaks it; those that do not stay as they are
 //! and are told of rebalances by their heartbeats. It becomes a classic group again with the last one that leaves.
+//!
+//! Deviation from Kafka: a member that was taken for dead and finds its group a classic one by now is told
+//! `UNKNOWN_MEMBER_ID`, upon which it joins again. Kafka says `GROUP_ID_NOT_FOUND`, of which its own client dies.
 
 use super::admission::{Caller, Visitor};
 use super::embedded::{self, Malformed};
@@ -34,7 +37,10 @@ pub(super) fn open(
     match shard.classic.get(id) {
         None if is_join => Ok(()),
         None => Err(HeartbeatError::UnknownGroup(id.clone())),
-        Some(_) if !is_join => Err(not_upgraded(id, "only a join can change its protocol")),
+        Some(_) if !is_join => Err(HeartbeatError::UnknownMember {
+            group: id.clone(),
+            member: caller.member.to_string(),
+        }),
         Some(group) if group.is_empty() => {
             classic::end(shard, turn, id);
             Ok(())

@@ -63,7 +63,7 @@ fn run_seeds(mix: Mix) {
         Simulation::new(mix, seed).run();
         return;
     }
-    for seed in 0..number("HIGHWATER_SEEDS").unwrap_or(20) {
+    for seed in 0..number("HIGHWATER_SEEDS").unwrap_or(6) {
         println!("{mix:?}: HIGHWATER_SEED={seed}");
         Simulation::new(mix, seed).run();
     }
