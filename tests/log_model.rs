@@ -312,6 +312,12 @@ impl Model {
             let found = found.map(|hit| (hit.offset.get(), hit.timestamp.get()));
             assert_eq!(found, wanted, "seed {}: at {time}", self.seed);
         }
+        for _ in 0..5 {
+            let from = self.log_start + self.below(20) as i64 - 2;
+            let wanted = records.iter().find(|(offset, _)| *offset >= from).map(|found| found.1);
+            let found = view.time_of(Offset::new(from)).expect("readable");
+            assert_eq!(found.map(Timestamp::get), wanted, "seed {}: of {from}", self.seed);
+        }
         let found = view.offset_at(TimeQuery::Max, view.log_end).expect("readable");
         let largest = records.iter().map(|(_, timestamp)| *timestamp).max();
         if let Some(found) = found.filter(|found| found.offset.get() >= self.log_start) {

@@ -11,6 +11,7 @@ use crate::coordinator::groups::{GroupCommand, GroupReply, GroupSettings, Groups
 use crate::coordinator::runtime::{CallError, Coordinator, NewCoordinator};
 use crate::env::Env;
 use crate::metadata::{Image, MetadataStore};
+use crate::observe::{CoordinatorOf, Metrics};
 use crate::types::PartitionIndex;
 
 /// Where groups and offsets are kept (Kafka's `Topic.GROUP_METADATA_TOPIC_NAME`).
@@ -33,19 +34,23 @@ pub(super) struct NewGroups {
     pub(super) metadata: Arc<MetadataStore>,
     pub(super) partitions: Arc<PartitionRegistry>,
     pub(super) settings: Arc<GroupSettings>,
+    pub(super) metrics: Arc<Metrics>,
 }
 
 /// The coordinator of all groups. Shards that have a log are read at once, in the background, so that time-outs and expiry
 /// go on after a restart.
 pub(super) fn start(args: NewGroups) -> Arc<Coordinator<Groups>> {
-    let NewGroups { env, metadata, partitions, settings } = args;
+    let NewGroups { env, metadata, partitions, settings, metrics } = args;
     let image = metadata.image();
     let store = Arc::clone(&metadata);
     let registry = Arc::clone(&partitions);
+    let counts = Arc::clone(&metrics);
     let coordinator = Coordinator::new(NewCoordinator {
         env: env.clone(),
+        metrics,
+        coordinates: CoordinatorOf::Groups,
         image: Box::new(move || store.image()),
-        machine: Box::new(move || Groups::new(Arc::clone(&settings))),
+        machine: Box::new(move || Groups::new(Arc::clone(&settings), Arc::clone(&counts))),
         log: Box::new(move |index| {
             Arc::new(CoordinatorLog {
                 env: env.clone(),

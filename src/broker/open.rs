@@ -94,6 +94,7 @@ impl Broker {
             metadata: Arc::clone(&args.metadata),
             partitions: Arc::clone(&partitions),
             settings: Arc::new(GroupSettings::default()),
+            metrics: Arc::clone(&args.metrics),
         });
         tell_of_changes(&args.metadata, &groups);
         let sessions = args.settings.max_incremental_fetch_session_cache_slots;

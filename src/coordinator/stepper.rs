@@ -28,7 +28,7 @@ impl Stepper {
     pub(super) fn new(settings: GroupSettings) -> Self {
         let wall = Timestamp::new(1_700_000_000_000);
         let mut stepper = Self {
-            groups: Groups::new(Arc::new(settings)),
+            groups: Groups::new(Arc::new(settings), Arc::default()),
             hard: GroupsHard::default(),
             image: Image::default(),
             now: Now { wall, monotonic: Duration::ZERO },
@@ -98,7 +98,8 @@ impl Stepper {
 
     /// The process dies; another one reads the log. Whoever waited hears nothing.
     pub(super) fn restart(&mut self) {
-        self.groups = Groups::new(Arc::clone(&self.groups.settings));
+        self.groups =
+            Groups::new(Arc::clone(&self.groups.settings), Arc::clone(&self.groups.metrics));
         self.hard = GroupsHard::default();
         self.timers = Timers::new();
         self.replies.clear();

@@ -1,11 +1,11 @@
 //! All metrics as text: the table of `observe`, the state of the broker, its topics, its process.
 
-use super::{process, topics};
-use crate::broker::Broker;
+use super::{groups, process, topics};
+use crate::broker::{Broker, GroupLags};
 use crate::observe::header;
 
-/// Prometheus' text format.
-pub(super) fn text(broker: &Broker) -> String {
+/// Prometheus' text format; `groups` is missing if they could not be told in time.
+pub(super) fn text(broker: &Broker, groups: Option<&GroupLags>) -> String {
     let mut out = String::with_capacity(16 * 1024);
     build(&mut out);
     broker.metrics.expose(&mut out);
@@ -13,6 +13,7 @@ pub(super) fn text(broker: &Broker) -> String {
     let open = broker.partitions.open_partitions().len();
     single(&mut out, "highwater_partitions_open", "Partitions whose log is open.", open);
     topics::expose(&mut out, broker);
+    groups::expose(&mut out, groups, broker.env.clock.wall());
     process::expose(&mut out);
     out
 }

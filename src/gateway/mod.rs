@@ -4,6 +4,7 @@
 //! never uses the Kafka front end.
 
 mod exposition;
+mod groups;
 mod process;
 mod routes;
 mod server;

@@ -1,15 +1,20 @@
 //! What the HTTP port answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use tokio::time::timeout;
 
 use super::exposition;
-use crate::broker::Broker;
+use crate::broker::{Broker, off_thread};
+
+/// How long a scrape waits for groups whose shards are being loaded; after that it goes without any.
+const GROUPS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Besides Kubernetes' names the ones that other Kafka-compatible brokers and bridges are already polled under.
 pub(super) fn router(broker: Arc<Broker>) -> Router {
@@ -27,7 +32,10 @@ pub(super) fn router(broker: Arc<Broker>) -> Router {
 /// Prometheus' text format.
 async fn metrics(State(broker): State<Arc<Broker>>) -> impl IntoResponse {
     let content_type = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    (content_type, exposition::text(&broker))
+    let groups = timeout(GROUPS_WITHIN, broker.group_lags()).await.ok();
+    // Many partitions and groups make a long text.
+    let text = off_thread(move || exposition::text(&broker, groups.as_ref())).await;
+    (content_type, text)
 }
 
 /// The process lives and its log directories can be written.

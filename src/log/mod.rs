@@ -30,6 +30,7 @@ mod producers;
 mod read;
 pub mod reader;
 pub mod record;
+mod record_time;
 mod recovery;
 mod replay;
 mod retention;

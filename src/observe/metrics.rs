@@ -56,6 +56,19 @@ metrics! {
     fetch_wait_seconds: Durations = "highwater_fetch_wait_seconds", "Time that fetches waited for data.";
     reads: PerLabel<ReadFrom, Counter> = "highwater_fetch_reads_total", "Passes over the partitions of a fetch, by where they looked.";
 
+    coordinator_commands: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_commands_total", "Commands that coordinators carried out.";
+    coordinator_bursts: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_bursts_total", "Turns of a coordinator's shard, each for all commands that had gathered.";
+    coordinator_batches: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_append_batches_total", "Batches that coordinators appended, one for each turn that wrote something.";
+    coordinator_records: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_append_records_total", "Records in these batches.";
+    coordinator_append_failures: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_append_failures_total", "Batches that could not be appended; each has its shard read again.";
+    coordinator_load_seconds: PerLabel<CoordinatorOf, Durations> = "highwater_coordinator_load_duration_seconds", "Time to read a shard from its log.";
+
+    group_offset_commits: Counter = "kafka_server_group_coordinator_metrics_offset_commit_count", "Offsets committed.";
+    group_offset_expirations: Counter = "kafka_server_group_coordinator_metrics_offset_expiration_count", "Committed offsets that expired.";
+    group_offset_deletions: Counter = "kafka_server_group_coordinator_metrics_offset_deletion_count", "Committed offsets deleted by request, or with their group or topic.";
+    group_classic_rebalances: Counter = "kafka_server_group_coordinator_metrics_group_completed_rebalance_count", "Rebalances of classic groups that were completed.";
+    group_consumer_rebalances: Counter = "kafka_server_group_coordinator_metrics_consumer_group_rebalance_count", "New epochs of groups of the consumer protocol.";
+
     segments_deleted: Counter = "highwater_segments_deleted_total", "Segments deleted by retention.";
 }
 
@@ -120,5 +133,13 @@ label! {
         Memory = "memory",
         /// Into files as well, on the blocking pool.
         Files = "files",
+    }
+}
+
+label! {
+    /// What a coordinator coordinates.
+    CoordinatorOf as "coordinator" {
+        /// Groups and committed offsets.
+        Groups = "group",
     }
 }

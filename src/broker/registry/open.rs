@@ -61,6 +61,19 @@ impl ClosedPartition {
         TopicPartition { topic: self.topic.name.clone(), partition: self.slot.index }
     }
 
+    /// Where consumers of the log end, as the clean stop before this life wrote it down; `None` if the log must be recovered
+    /// before that is known. Opens nothing.
+    pub fn end_at_stop(&self) -> Option<Offset> {
+        let Some(place) = self.registry.placement.found(&self.topic.name, self.slot.index) else {
+            // Nobody has ever written to it.
+            return Some(Offset::ZERO);
+        };
+        if place.needs_recovery() || place.is_offline() {
+            return None;
+        }
+        place.checkpoint_at_start(Checkpoint::HighWatermark).get(&self.name()).copied()
+    }
+
     /// The partition had a directory when the broker started.
     fn open_found(&self, place: Arc<DataDirectory>) -> Result<Opened, OpenPartitionError> {
         let name = self.name();

@@ -22,6 +22,7 @@ use super::machine::{Entry, InvalidRecord, KeyValue, Machine, Token, Turn};
 use super::offsets::{CommittedOffsets, ExpiryRound};
 use super::records::{self, ClassicGroupValue, GroupRecord};
 use super::{GroupId, classic, consumer, offsets};
+use crate::observe::Metrics;
 
 /// A turn on a shard of groups.
 pub type GroupTurn<'a> = Turn<'a, Groups>;
@@ -31,6 +32,8 @@ pub type GroupTurn<'a> = Turn<'a, Groups>;
 pub struct Groups {
     /// The broker's settings.
     pub settings: Arc<GroupSettings>,
+    /// Where rebalances and what becomes of offsets are counted.
+    pub metrics: Arc<Metrics>,
     /// Groups of the classic protocol as they live: members that join, wait, are being assigned. There is one for each
     /// [`HardGroup::Classic`], and one for each that has not finished its first rebalance.
     pub classic: HashMap<GroupId, ClassicGroup>,
@@ -73,9 +76,10 @@ pub enum GroupTimer {
 
 impl Groups {
     /// A shard that knows nothing yet.
-    pub fn new(settings: Arc<GroupSettings>) -> Self {
+    pub fn new(settings: Arc<GroupSettings>, metrics: Arc<Metrics>) -> Self {
         Self {
             settings,
+            metrics,
             classic: HashMap::new(),
             consumer: HashMap::new(),
             consumer_topics: SeenTopics::default(),

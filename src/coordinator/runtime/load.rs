@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::NewCoordinator;
 use super::log::{Logged, LoggedEntry, ShardLogError};
 use super::shard::{Shard, State};
 use crate::coordinator::machine::{Entry, Machine, Timers};
-use crate::env;
+use crate::env::spawn_blocking;
 
 impl<M: Machine> Shard<M> {
     /// Reads the log on the blocking pool; `None` if it cannot be read, which has been logged.
@@ -16,12 +17,16 @@ impl<M: Machine> Shard<M> {
         }
         let log = Arc::clone(self.log());
         let shard = self.number.get();
-        let read = env::spawn_blocking(move || {
+        let NewCoordinator { env, metrics, coordinates, .. } = &self.world.parts;
+        let began = env.clock.monotonic();
+        let read = spawn_blocking(move || {
             let mut replay = Replay::<M>::default();
             log.read(&mut |entry| replay.take(shard, entry)).map(|()| replay)
         });
         match read.await {
             Ok(Ok(replay)) => {
+                let took = env.clock.monotonic().saturating_sub(began);
+                metrics.coordinator_load_seconds.of(*coordinates).observe(took);
                 tracing::info!(shard, entries = replay.entries, "coordinator shard loaded");
                 Some(self.state(replay.hard))
             }

@@ -32,6 +32,7 @@ use self::shard::Shard;
 use super::machine::Machine;
 use crate::env::{self, Env};
 use crate::metadata::Image;
+use crate::observe::{CoordinatorOf, Metrics};
 use crate::types::PartitionIndex;
 
 #[cfg(test)]
@@ -48,6 +49,10 @@ pub struct Coordinator<M: Machine> {
 pub struct NewCoordinator<M: Machine> {
     /// Clocks and random ids.
     pub env: Env,
+    /// Where its work is counted.
+    pub metrics: Arc<Metrics>,
+    /// What it is counted as.
+    pub coordinates: CoordinatorOf,
     /// The newest metadata.
     pub image: Box<dyn Fn() -> Arc<Image> + Send + Sync>,
     /// Makes the state machine of a shard.

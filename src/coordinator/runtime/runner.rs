@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::log::{Append, ShardLogError};
 use super::shard::{Burst, Nudges, Queued, Rest, Shard, State};
-use super::{Answer, CallError, Written};
+use super::{Answer, CallError, NewCoordinator, Written};
 use crate::coordinator::machine::{Effects, KeyValue, Machine, Now, Token, Turn, TurnParts};
 use crate::metadata::Image;
 use crate::types::Uuid;
@@ -61,6 +61,9 @@ impl<M: Machine> Shard<M> {
     async fn work(self: &Arc<Self>, mut state: State<M>, burst: Burst<M>) -> Option<State<M>> {
         let mut effects = Effects::default();
         let image = (self.world.parts.image)();
+        let NewCoordinator { metrics, coordinates, .. } = &self.world.parts;
+        metrics.coordinator_bursts.of(*coordinates).increment();
+        metrics.coordinator_commands.of(*coordinates).add(burst.commands.len() as u64);
         self.heed(&mut state, &image, burst.nudges, &mut effects);
         for Queued { command, sender } in burst.commands {
             let token = Token(state.next_token);
@@ -116,10 +119,19 @@ impl<M: Machine> Shard<M> {
     }
 
     async fn append(&self, records: Vec<KeyValue>) -> Result<Written, ShardLogError> {
-        match self.log().append(records, self.now().wall) {
+        let NewCoordinator { metrics, coordinates, .. } = &self.world.parts;
+        let count = records.len() as u64;
+        let appended = match self.log().append(records, self.now().wall) {
             Append::Done(result) => result,
             Append::Blocking(append) => append.await,
+        };
+        if appended.is_ok() {
+            metrics.coordinator_batches.of(*coordinates).increment();
+            metrics.coordinator_records.of(*coordinates).add(count);
+        } else {
+            metrics.coordinator_append_failures.of(*coordinates).increment();
         }
+        appended
     }
 
     fn turn(

@@ -165,9 +165,15 @@ impl ShardLog for Seen {
 }
 
 fn coordinator(log: &Arc<MemoryLog>) -> Arc<Coordinator<Words>> {
+    counted(log, &Arc::default())
+}
+
+fn counted(log: &Arc<MemoryLog>, metrics: &Arc<Metrics>) -> Arc<Coordinator<Words>> {
     let log = Arc::clone(log);
     Coordinator::new(NewCoordinator {
         env: Env::system(),
+        metrics: Arc::clone(metrics),
+        coordinates: CoordinatorOf::Groups,
         image: Box::new(Arc::default),
         machine: Box::new(Words::default),
         log: Box::new(move |_| Arc::new(Seen(Arc::clone(&log)))),
@@ -189,6 +195,26 @@ async fn commands_that_gather_are_decided_in_order_and_appended_as_one_batch() {
     assert_eq!(second.await.unwrap(), ["a", "b"]);
     assert_eq!(third.await.unwrap(), ["a", "b"]);
     assert_eq!(log.batches(), [2]);
+}
+
+#[tokio::test]
+async fn work_is_counted() {
+    let (log, metrics) = (MemoryLog::with_keys(&[b"a"]), Arc::default());
+    let coordinator = counted(&log, &metrics);
+    let calls = [say("b"), Command::All, say("c")].map(|say| coordinator.call(SHARD, say));
+    for call in calls {
+        call.await.unwrap();
+    }
+    coordinator.call(SHARD, Command::All).await.unwrap();
+    log.full.store(true, Ordering::SeqCst);
+    coordinator.call(SHARD, say("lost")).await.unwrap_err();
+    let kind = CoordinatorOf::Groups;
+    assert_eq!(metrics.coordinator_commands.of(kind).get(), 5);
+    assert_eq!(metrics.coordinator_bursts.of(kind).get(), 3);
+    assert_eq!(metrics.coordinator_batches.of(kind).get(), 1);
+    assert_eq!(metrics.coordinator_records.of(kind).get(), 2);
+    assert_eq!(metrics.coordinator_append_failures.of(kind).get(), 1);
+    assert_eq!(metrics.coordinator_load_seconds.of(kind).count(), 1);
 }
 
 #[tokio::test]
