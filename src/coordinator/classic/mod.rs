@@ -204,6 +204,6 @@ fn find<'s, 't>(
     turn: &'s mut GroupTurn<'t>,
     group: &str,
 ) -> Option<GroupStep<'s, 't>> {
-    let settings = &shard.settings;
-    shard.classic.get_mut(group).map(|group| GroupStep { group, turn, settings })
+    let (settings, metrics) = (&shard.settings, &shard.metrics);
+    shard.classic.get_mut(group).map(|group| GroupStep { group, turn, settings, metrics })
 }

@@ -67,9 +67,9 @@ pub(in crate::coordinator) fn loaded(shard: &mut Groups, turn: &mut GroupTurn<'_
             shard.classic.insert(id.clone(), restored(id, value));
         }
     }
-    let settings = Arc::clone(&shard.settings);
+    let (settings, metrics) = (Arc::clone(&shard.settings), Arc::clone(&shard.metrics));
     for group in shard.classic.values_mut() {
-        let mut step = GroupStep { group, turn, settings: &settings };
+        let mut step = GroupStep { group, turn, settings: &settings, metrics: &metrics };
         for id in step.group.member_ids() {
             step.touch(&id);
         }

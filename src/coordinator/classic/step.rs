@@ -8,12 +8,14 @@ use super::member::Waiting;
 use super::{ClassicTimer, persist};
 use crate::coordinator::MemberId;
 use crate::coordinator::groups::{GroupSettings, GroupTimer, GroupTurn};
+use crate::observe::Metrics;
 
 /// A group, the turn that changes it, and the settings that it goes by.
 pub(super) struct GroupStep<'s, 't> {
     pub(super) group: &'s mut ClassicGroup,
     pub(super) turn: &'s mut GroupTurn<'t>,
     pub(super) settings: &'s GroupSettings,
+    pub(super) metrics: &'s Metrics,
 }
 
 impl GroupStep<'_, '_> {

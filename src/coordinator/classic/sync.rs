@@ -93,6 +93,7 @@ impl GroupStep<'_, '_> {
         // With the time at which the members had joined, as Kafka writes it.
         self.write();
         self.enter(State::Stable);
+        self.metrics.group_classic_rebalances.increment();
         self.hand_out();
     }
 

@@ -30,6 +30,7 @@ pub(super) fn refresh(shard: &mut Groups, turn: &mut GroupTurn<'_>, id: &GroupId
         let epoch = group.epoch.saturating_add(1);
         let value = Some(ConsumerGroupValue { epoch, metadata_hash });
         turn.write(GroupRecord::ConsumerGroup { group: id.clone(), value });
+        shard.metrics.group_consumer_rebalances.increment();
     }
     if has_partitions_record {
         let group = id.clone();

@@ -25,7 +25,7 @@ pub(super) fn delete(shard: &mut Groups, turn: &mut GroupTurn<'_>, group: &Group
         None => Err(ResponseError::GroupIdNotFound),
     };
     if deleted.is_ok() {
-        offsets::delete_all(turn, group);
+        offsets::delete_all(shard, turn, group);
     }
     let result = DeletableGroupResult::default()
         .with_group_id(text(group.as_str()).into())

@@ -155,7 +155,7 @@ impl Machine for Groups {
 
     fn image_changed(&mut self, turn: &mut GroupTurn<'_>) {
         consumer::image_changed(self, turn);
-        offsets::image_changed(turn);
+        offsets::image_changed(self, turn);
     }
 
     fn apply(hard: &mut GroupsHard, entry: &Entry<GroupRecord>) {

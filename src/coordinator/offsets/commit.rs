@@ -83,6 +83,7 @@ fn commit_topic(
                 topic_id,
             }),
         });
+        shard.metrics.group_offset_commits.increment();
         Ok(())
     })
 }

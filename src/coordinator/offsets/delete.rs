@@ -64,6 +64,7 @@ fn delete_topic(
             || offsets.pending().is_unstable(group.as_str(), topic.as_str(), partition);
         if is_known {
             turn.write(tombstone(group, &topic, partition));
+            shard.metrics.group_offset_deletions.increment();
         }
     }
     Ok(())
@@ -85,12 +86,17 @@ fn answer(
 }
 
 /// Deletes every offset of a group, those of open transactions too.
-pub(in crate::coordinator) fn delete_all(turn: &mut GroupTurn<'_>, group: &GroupId) {
+pub(in crate::coordinator) fn delete_all(
+    shard: &Groups,
+    turn: &mut GroupTurn<'_>,
+    group: &GroupId,
+) {
     let offsets = &turn.hard().offsets;
     let committed = offsets.of_group(group.as_str()).map(|at| (at.topic.clone(), at.partition));
     let pending = offsets.pending().of_group(group.as_str());
     let pending = pending.map(|(topic, partition)| (topic.clone(), partition));
     let doomed: BTreeSet<_> = committed.chain(pending).collect();
+    shard.metrics.group_offset_deletions.add(doomed.len() as u64);
     for (topic, partition) in doomed {
         turn.write(tombstone(group, &topic, partition));
     }
@@ -99,7 +105,7 @@ pub(in crate::coordinator) fn delete_all(turn: &mut GroupTurn<'_>, group: &Group
 /// Deletes the offsets of topics that are gone, also where another one has the name now.
 ///
 /// Looks up each topic that has offsets in this shard, whatever the number of groups and partitions.
-pub(super) fn drop_deleted_topics(turn: &mut GroupTurn<'_>) {
+pub(super) fn drop_deleted_topics(shard: &Groups, turn: &mut GroupTurn<'_>) {
     let (offsets, image) = (&turn.hard().offsets, turn.image);
     let gone: Vec<_> = offsets.topics().filter(|(topic, id)| !exists(image, topic, *id)).collect();
     let committed = gone.into_iter().flat_map(|(topic, id)| {
@@ -112,6 +118,7 @@ pub(super) fn drop_deleted_topics(turn: &mut GroupTurn<'_>) {
     let pending =
         pending.map(|(group, topic, partition)| (group.clone(), topic.clone(), partition));
     let doomed: BTreeSet<_> = committed.chain(pending).collect();
+    shard.metrics.group_offset_deletions.add(doomed.len() as u64);
     for (group, topic, partition) in doomed {
         turn.write(tombstone(&group, &topic, partition));
     }

@@ -24,7 +24,7 @@ pub struct ExpiryRound {
 
 /// The shard was just read: drops what belongs to topics that went away meanwhile, and sets the timer of expiry.
 pub(in crate::coordinator) fn loaded(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
-    delete::drop_deleted_topics(turn);
+    delete::drop_deleted_topics(shard, turn);
     turn.set_timer(GroupTimer::OffsetExpiry, shard.settings.offsets_retention_check_interval_ms);
 }
 
@@ -54,6 +54,7 @@ fn expire_group(shard: &mut Groups, turn: &mut GroupTurn<'_>, group: &GroupId) -
     let count = turn.hard().offsets.of_group(group.as_str()).count();
     for (topic, partition) in expired(shard, turn, kind, group) {
         turn.write(tombstone(group, &topic, partition));
+        shard.metrics.group_offset_expirations.increment();
     }
     if !turn.hard().offsets.has_group(group.as_str()) {
         // One with members stays, which is no error here.

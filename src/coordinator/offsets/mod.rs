@@ -21,9 +21,9 @@ pub use expiry::ExpiryRound;
 pub(super) use expiry::{expire, loaded};
 pub(super) use fetch::{Fetch, fetch};
 
-use super::groups::GroupTurn;
+use super::groups::{GroupTurn, Groups};
 
 /// Topics may be gone: drops their offsets.
-pub(super) fn image_changed(turn: &mut GroupTurn<'_>) {
-    delete::drop_deleted_topics(turn);
+pub(super) fn image_changed(shard: &Groups, turn: &mut GroupTurn<'_>) {
+    delete::drop_deleted_topics(shard, turn);
 }
