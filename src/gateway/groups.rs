@@ -140,9 +140,12 @@ fn age_seconds(entry: &PartitionLag, now: Timestamp) -> Option<f64> {
     Some(age_ms as f64 / 1e3)
 }
 
+/// A sum over committed offsets; `None` adds nothing.
+type SumGauge = (&'static str, &'static str, fn(&PartitionLag) -> Option<i64>);
+
 /// Sums over the partitions of each topic.
 fn sums(out: &mut String, groups: &[GroupLag]) {
-    let gauges: [(&str, &str, fn(&PartitionLag) -> Option<i64>); 2] = [
+    let gauges: [SumGauge; 2] = [
         (
             "kafka_consumergroup_current_offset_sum",
             "Sum of the offsets that the group has committed.",

@@ -22,10 +22,19 @@ impl LogView {
     /// look-up and the start of one batch; leaves no file open. Blocks.
     pub fn time_of(&self, offset: Offset) -> io::Result<Option<Timestamp>> {
         let from = offset.max(self.log_start);
+        if from >= self.log_end {
+            return Ok(None);
+        }
         let mut number = self.segments.number_of(from);
         let mut looks = 0;
         while let Some(segment) = self.segments.get(number) {
-            let mut scan = scan_once(segment, from, self.len_of(number))?;
+            let end = self.len_of(number);
+            number += 1;
+            if end == 0 {
+                // The active segment may have no file before its first batch.
+                continue;
+            }
+            let mut scan = scan_once(segment, from, end)?;
             while let Some(start) = scan.next()? {
                 if start.last_offset < from {
                     continue;
@@ -36,7 +45,6 @@ impl LogView {
                     return Ok(time.filter(|time| *time > Timestamp::NONE));
                 }
             }
-            number += 1;
         }
         Ok(None)
     }

@@ -22,6 +22,7 @@ mod consumer;
 mod consumer_groups;
 mod fetch;
 mod group_admin;
+mod group_cli;
 mod group_offsets;
 mod group_replay;
 mod groups;

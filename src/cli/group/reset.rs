@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -126,7 +126,7 @@ pub(super) async fn reset(
     show(arguments, &planned, out)
 }
 
-fn read_file(path: &PathBuf, group: &str) -> Result<Vec<Entry>, CommandError> {
+fn read_file(path: &Path, group: &str) -> Result<Vec<Entry>, CommandError> {
     let name = path.display();
     let bytes = Disk.read(path).map_err(|e| CommandError::Failed(format!("{name}: {e}")))?;
     let bytes = bytes.ok_or_else(|| CommandError::Usage(format!("{name}: no such file")))?;
