@@ -13,6 +13,8 @@ mod delete;
 mod expiry;
 mod fetch;
 mod pending;
+#[cfg(test)]
+mod tests;
 
 pub(super) use commit::commit;
 pub use committed::{CommittedOffset, CommittedOffsets};
