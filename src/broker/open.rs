@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::agenda::{Agenda, Job};
+use super::configs::BrokerConfigs;
 use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
 use super::groups::{self, NewGroups};
@@ -89,11 +90,12 @@ impl Broker {
             settings: Arc::clone(&args.settings),
             in_force: Arc::clone(&in_force),
         });
+        let configs = BrokerConfigs::at(&args.settings, &image);
         let groups = groups::start(NewGroups {
             env: args.env.clone(),
             metadata: Arc::clone(&args.metadata),
             partitions: Arc::clone(&partitions),
-            settings: Arc::new(GroupSettings::default()),
+            settings: Arc::new(GroupSettings::of(configs.layers())),
             metrics: Arc::clone(&args.metrics),
         });
         tell_of_changes(&args.metadata, &groups);

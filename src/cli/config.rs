@@ -98,9 +98,10 @@ fn value(entry: &DescribedConfig) -> String {
     }
 }
 
-/// What was given for a setting; for a topic setting, what was given for the broker setting behind it.
+/// What was given for a setting; for one of topics or groups, what was given for the broker setting behind it.
 fn given<'a>(settings: &'a BrokerSettings, entry: &DescribedConfig) -> Option<&'a StaticValue> {
-    let behind = table::topic(entry.name).map(Setting::synonyms).unwrap_or_default();
+    let row = table::topic(entry.name).or_else(|| table::group(entry.name));
+    let behind = row.map(Setting::synonyms).unwrap_or_default();
     let names = std::iter::once(&entry.name).chain(behind);
     names.copied().find_map(|name| settings.statics.get(name))
 }
@@ -122,8 +123,8 @@ fn columns(out: &mut dyn Write, rows: &[[String; 3]]) -> io::Result<()> {
 
 fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), CommandError> {
     let key = arguments.key.as_str();
-    let rows = [table::broker(key), table::topic(key)];
-    if rows == [None, None] {
+    let rows = [table::broker(key), table::topic(key), table::group(key)];
+    if rows == [None, None, None] {
         let hint =
             config::similar(key).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         return Err(CommandError::Usage(format!("there is no setting {key}{hint}")));
@@ -135,6 +136,7 @@ fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), Comm
         let all = match row.scope {
             Scope::Broker(_) => describe_broker(layers),
             Scope::Topic { .. } => config::describe_topic(layers, &none),
+            Scope::Group { .. } => config::describe_group(layers, &none),
         };
         if index > 0 {
             writeln!(out)?;
@@ -171,6 +173,10 @@ fn set_on(row: &Setting) -> String {
             "the broker, also while it runs, also for all brokers".to_owned()
         }
         Scope::Topic { synonyms: [] } => "topics".to_owned(),
+        Scope::Group { synonyms: [] } => "groups".to_owned(),
+        Scope::Group { synonyms } => {
+            format!("groups; without it the broker's {} decides", synonyms.join(", then "))
+        }
         Scope::Topic { synonyms } => {
             format!("topics; without it the broker's {} decides", synonyms.join(", then "))
         }

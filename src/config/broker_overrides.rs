@@ -92,7 +92,7 @@ pub fn refuse_restart_only(
 fn names(overrides: &Overrides, kind: impl Fn(Update) -> bool) -> String {
     let of_kind = |name: &&String| match table::broker(name).map(|setting| setting.scope) {
         Some(Scope::Broker(update)) => kind(update),
-        Some(Scope::Topic { .. }) | None => false,
+        Some(Scope::Topic { .. } | Scope::Group { .. }) | None => false,
     };
     overrides.keys().filter(of_kind).map(String::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use super::group_overrides::check_group_bounds;
 use super::layers::{Layers, Overrides, StaticValues};
 use super::listeners::{self, WrongListeners};
 use super::topic_settings::TopicSettings;
@@ -118,6 +119,7 @@ impl BrokerSettings {
     /// The settings that `layers` give.
     pub(super) fn resolve(layers: Layers<'_>, host_name: &str) -> Result<Self, Conflict> {
         check_roles(layers)?;
+        check_group_bounds(layers)?;
         Ok(Self {
             listeners: listeners::resolve(layers, host_name)?,
             max_connections_per_ip_overrides: per_ip_overrides(layers)?,

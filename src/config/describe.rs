@@ -60,6 +60,32 @@ fn topic_setting(
     described(row, overridden.or_else(|| layers.topic_fallback(row)), synonyms)
 }
 
+/// All settings of a group with these overrides.
+pub fn describe_group(layers: Layers<'_>, overrides: &Overrides) -> Vec<DescribedConfig> {
+    let listed = |row: &&Setting| {
+        !table::is_internal_group_setting(row.name) || overrides.contains_key(row.name)
+    };
+    table::GROUP.iter().filter(listed).map(|row| group_setting(layers, overrides, row)).collect()
+}
+
+fn group_setting(
+    layers: Layers<'_>,
+    overrides: &Overrides,
+    row: &'static Setting,
+) -> DescribedConfig {
+    let overridden = overrides.get(row.name).and_then(|text| row.parse(text).ok());
+    let set_here = overridden.as_ref().map(|value| synonym(row, value, Source::Group));
+    let behind = match row.synonyms().first() {
+        Some(name) => broker_synonyms(layers, name),
+        None => {
+            let default = row.default_value();
+            default.iter().map(|value| synonym(row, value, Source::Default)).collect()
+        }
+    };
+    let synonyms = set_here.into_iter().chain(behind).collect();
+    described(row, overridden.or_else(|| layers.topic_fallback(row)), synonyms)
+}
+
 /// All settings of the broker.
 pub fn describe_broker(layers: Layers<'_>) -> Vec<DescribedConfig> {
     table::broker_settings()

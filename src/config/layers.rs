@@ -87,6 +87,8 @@ pub enum Source {
     StaticBroker,
     /// The default.
     Default,
+    /// Set on the group.
+    Group,
 }
 
 impl Source {
@@ -98,6 +100,7 @@ impl Source {
             Self::DynamicDefault => 3,
             Self::StaticBroker => 4,
             Self::Default => 5,
+            Self::Group => 8,
         }
     }
 }
@@ -139,7 +142,7 @@ impl<'a> Layers<'a> {
     }
 
     /// A broker setting that the table gives a type with numbers and a default.
-    pub(super) fn number(self, name: &str) -> i64 {
+    pub fn number(self, name: &str) -> i64 {
         match self.known(name) {
             Some(Value::Number(number)) => number,
             other => unreachable!("{name} is no number with a default: {other:?}"),
@@ -155,7 +158,7 @@ impl<'a> Layers<'a> {
     }
 
     /// A broker setting of a text type; empty counts as null.
-    pub(super) fn text(self, name: &str) -> Option<String> {
+    pub fn text(self, name: &str) -> Option<String> {
         match self.known(name) {
             Some(Value::Text(text)) if !text.is_empty() => Some(text),
             None | Some(Value::Text(_)) => None,
@@ -164,7 +167,7 @@ impl<'a> Layers<'a> {
     }
 
     /// A broker setting of type list; null is the empty list.
-    pub(super) fn list(self, name: &str) -> Vec<String> {
+    pub fn list(self, name: &str) -> Vec<String> {
         match self.known(name) {
             Some(Value::List(list)) => list,
             None => Vec::new(),

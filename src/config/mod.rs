@@ -9,6 +9,7 @@ mod broker_overrides;
 mod broker_settings;
 mod describe;
 mod environment;
+mod group_overrides;
 mod layers;
 mod listeners;
 mod load;
@@ -30,10 +31,11 @@ pub use broker_overrides::{
 };
 pub use broker_settings::{BrokerSettings, Durability, Listener, Validation};
 pub use describe::{
-    DescribedConfig, Synonym, describe_broker, describe_cluster_default, describe_topic,
-    status_text,
+    DescribedConfig, Synonym, describe_broker, describe_cluster_default, describe_group,
+    describe_topic, status_text,
 };
 pub use environment::setting_of_variable;
+pub use group_overrides::{InvalidGroupOverride, validate_group_overrides};
 pub use layers::{Layers, Origin, Overrides, Source, StaticValue, StaticValues};
 pub use load::{
     LoadError, Loaded, Note, Problem, PropertiesFile, Sources, accepted, load, similar,

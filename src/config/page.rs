@@ -34,7 +34,12 @@ pub fn settings_page() -> String {
     page.push_str("\n## Topics\n\n");
     page.push_str("| setting | accepts | default | broker settings behind it | here | |\n|---|---|---|---|---|---|\n");
     for row in table::TOPIC {
-        topic_row(&mut page, row);
+        resource_row(&mut page, row);
+    }
+    page.push_str("\n## A group's own\n\n");
+    page.push_str("| setting | accepts | default | broker setting behind it | here | |\n|---|---|---|---|---|---|\n");
+    for row in table::GROUP {
+        resource_row(&mut page, row);
     }
     for (group, rows) in table::BROKER_GROUPS {
         // Writing to a string cannot fail.
@@ -49,14 +54,14 @@ pub fn settings_page() -> String {
     page
 }
 
-fn topic_row(page: &mut String, row: &Setting) {
+fn resource_row(page: &mut String, row: &Setting) {
     let synonyms: Vec<String> = row.synonyms().iter().map(|name| format!("`{name}`")).collect();
     line(page, row, &synonyms.join(", "));
 }
 
 fn broker_row(page: &mut String, row: &Setting) {
     let update = match row.scope {
-        Scope::Broker(Update::ReadOnly) | Scope::Topic { .. } => "no",
+        Scope::Broker(Update::ReadOnly) | Scope::Topic { .. } | Scope::Group { .. } => "no",
         Scope::Broker(Update::PerBroker) => "on one broker",
         Scope::Broker(Update::ClusterWide) => "yes",
     };

@@ -69,6 +69,11 @@ pub enum Scope {
         /// In the order in which they are asked.
         synonyms: &'static [&'static str],
     },
+    /// On a group; without an override the broker setting named here decides.
+    Group {
+        /// One or none.
+        synonyms: &'static [&'static str],
+    },
 }
 
 /// Whether a broker setting can change while the broker runs (Kafka's `DynamicBrokerConfig`).
@@ -109,11 +114,11 @@ impl Setting {
         self.scope == Scope::Broker(Update::ReadOnly)
     }
 
-    /// Broker settings that a topic setting falls back on; empty for a broker setting.
+    /// Broker settings that one of a topic or group falls back on; empty for a broker setting.
     pub fn synonyms(&self) -> &'static [&'static str] {
         match self.scope {
             Scope::Broker(_) => &[],
-            Scope::Topic { synonyms } => synonyms,
+            Scope::Topic { synonyms } | Scope::Group { synonyms } => synonyms,
         }
     }
 }
@@ -184,6 +189,22 @@ macro_rules! topic_settings {
     };
 }
 
+/// Rows of group settings: as those of topics.
+macro_rules! group_settings {
+    ($($name:literal: $kind:ident = $default:tt, $valid:expr, $importance:ident, [$($synonym:literal)?], $status:ident => $doc:expr;)*) => {
+        &[$(Setting {
+            name: $name,
+            kind: crate::config::setting::Kind::$kind,
+            default: crate::config::setting::default!($default),
+            valid: $valid,
+            importance: crate::config::setting::Importance::$importance,
+            scope: crate::config::setting::Scope::Group { synonyms: &[$($synonym)?] },
+            status: crate::config::setting::status!($status),
+            doc: $doc,
+        }),*]
+    };
+}
+
 macro_rules! default {
     (null) => {
         None
@@ -207,4 +228,4 @@ macro_rules! status {
     (not_here) => { crate::config::setting::Status::NotHere };
 }
 
-pub(super) use {default, settings, status, topic_settings, update};
+pub(super) use {default, group_settings, settings, status, topic_settings, update};

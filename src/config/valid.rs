@@ -27,11 +27,15 @@ pub enum Valid {
     ListOf(&'static [&'static str]),
     /// `*`, or pairs of partition and broker.
     ThrottledReplicas,
+    /// `earliest`, `latest` or how far back.
+    OffsetReset,
 }
 
 pub(super) const ANY: Valid = Valid::Any;
 pub(super) const NON_EMPTY_LIST: Valid = Valid::NonEmptyList;
 pub(super) const THROTTLED_REPLICAS: Valid = Valid::ThrottledReplicas;
+
+pub(super) const OFFSET_RESET: Valid = Valid::OffsetReset;
 
 pub(super) const fn at_least(min: i64) -> Valid {
     Valid::AtLeast(min)
@@ -96,6 +100,7 @@ impl Valid {
             }
             (Self::ListOf(texts), Value::List(list)) => all_of(list, texts),
             (Self::ThrottledReplicas, Value::List(list)) => Ok(throttled_replicas(name, list)?),
+            (Self::OffsetReset, Value::Text(text)) => Ok(offset_reset(name, text)?),
             _ => Ok(()),
         }
     }
@@ -147,6 +152,55 @@ fn throttled_replicas(name: &str, list: &[String]) -> Result<(), String> {
     ))
 }
 
+fn offset_reset(name: &str, text: &str) -> Result<(), String> {
+    let duration = text.strip_prefix("by_duration:");
+    if matches!(text, "earliest" | "latest") || duration.is_some_and(is_iso_duration) {
+        return Ok(());
+    }
+    Err(format!(
+        "Invalid value `{text}` for configuration {name}. The value must be either 'earliest', 'latest' or of the \
+         format 'by_duration:<PnDTnHnMn.nS>'."
+    ))
+}
+
+/// An ISO 8601 duration in days, hours, minutes and seconds, as `java.time.Duration` reads those that are not negative.
+fn is_iso_duration(text: &str) -> bool {
+    let text = text.to_ascii_uppercase();
+    let Some(text) = text.strip_prefix('P') else { return false };
+    let (days, time) = text.split_once('T').map_or((text, None), |(days, time)| (days, Some(time)));
+    let days_fit = days.is_empty() || days.strip_suffix('D').is_some_and(is_count);
+    match time {
+        None => days_fit && !days.is_empty(),
+        Some(time) => days_fit && is_iso_time(time),
+    }
+}
+
+/// `nHnMn.nS`, at least one of them.
+fn is_iso_time(text: &str) -> bool {
+    let mut rest = text;
+    for unit in ['H', 'M'] {
+        if let Some((count, after)) = rest.split_once(unit) {
+            if !is_count(count) {
+                return false;
+            }
+            rest = after;
+        }
+    }
+    let seconds = rest.strip_suffix('S').map(|seconds| match seconds.split_once(['.', ',']) {
+        Some((whole, fraction)) => {
+            is_count(whole) && fraction.len() <= 9 && fraction.bytes().all(|b| b.is_ascii_digit())
+        }
+        None => is_count(seconds),
+    });
+    !text.is_empty() && (rest.is_empty() || seconds == Some(true))
+}
+
+fn is_count(digits: &str) -> bool {
+    !digits.is_empty()
+        && digits.bytes().all(|b| b.is_ascii_digit())
+        && digits.parse::<i64>().is_ok()
+}
+
 impl fmt::Display for Valid {
     /// For people: in error messages and in the documentation. Empty if every value of the type is accepted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,6 +215,7 @@ impl fmt::Display for Valid {
             Self::OneOfIgnoringCase(texts) => f.write_str(&texts.join(", ").to_ascii_lowercase()),
             Self::ListOf(texts) => write!(f, "any of {}", texts.join(", ")),
             Self::ThrottledReplicas => f.write_str("partition:broker pairs, or *"),
+            Self::OffsetReset => f.write_str("earliest, latest or by_duration:PnDTnHnMn.nS"),
         }
     }
 }

@@ -22,9 +22,11 @@ const INCREMENTAL_ALTER_CONFIGS: i16 = 44;
 
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
+const GROUP: i8 = 32;
 
 const NONE: i16 = 0;
 const MESSAGE_TOO_LARGE: i16 = 10;
+const INVALID_CONFIG: i16 = 40;
 const INVALID_REQUEST: i16 = 42;
 const POLICY_VIOLATION: i16 = 44;
 
@@ -77,6 +79,39 @@ async fn configs_take_effect_when_they_are_answered() {
     assert_eq!(produced(&mut session).await, MESSAGE_TOO_LARGE, "the default of all brokers");
     set(&mut session, BROKER, "1", "message.max.bytes", Some("5000")).await;
     assert_eq!(produced(&mut session).await, NONE, "this broker's own value is stronger");
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_has_configs_before_it_exists() {
+    let mut session = Session::start().await;
+    let key = "consumer.session.timeout.ms";
+    let described = async |session: &mut Session| {
+        let resource = DescribeConfigsResource::default()
+            .with_resource_type(GROUP)
+            .with_resource_name(text("g"))
+            .with_configuration_keys(Some(vec![text(key)]));
+        let request = DescribeConfigsRequest::default().with_resources(vec![resource]);
+        let answer: DescribeConfigsResponse = session.call(DESCRIBE_CONFIGS, 4, &request).await;
+        let config = &answer.results[0].configs[0];
+        (config.value.as_deref().unwrap_or_default().to_owned(), config.config_source)
+    };
+    let (of_the_group, default) = (8, 5);
+    assert_eq!(described(&mut session).await, ("45000".to_owned(), default));
+    set(&mut session, GROUP, "g", key, Some("50000")).await;
+    assert_eq!(described(&mut session).await, ("50000".to_owned(), of_the_group));
+    let (code, message) = try_set(&mut session, GROUP, "g", key, Some("60001")).await;
+    assert_eq!(
+        (code, &*message),
+        (
+            INVALID_CONFIG,
+            "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive."
+        )
+    );
+    let (code, message) = try_set(&mut session, GROUP, "", key, Some("50000")).await;
+    assert_eq!((code, &*message), (INVALID_REQUEST, "Default group resources are not allowed."));
+    set(&mut session, GROUP, "g", key, None).await;
+    assert_eq!(described(&mut session).await, ("45000".to_owned(), default));
     session.broker.stop().await;
 }
 

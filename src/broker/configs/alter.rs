@@ -9,8 +9,9 @@ use super::resource::{NotThisBroker, ResourceName, ResourceType, broker_resource
 use super::{Broker, BrokerConfigs};
 use crate::broker::topics::Mode;
 use crate::config::{
-    self, BrokerScope, InvalidBrokerOverride, InvalidOverride, ListChangeError, Overrides, Setting,
-    refuse_restart_only, validate_broker_overrides, validate_topic_overrides,
+    self, BrokerScope, InvalidBrokerOverride, InvalidGroupOverride, InvalidOverride,
+    ListChangeError, Overrides, Setting, refuse_restart_only, validate_broker_overrides,
+    validate_group_overrides, validate_topic_overrides,
 };
 use crate::metadata::{ConfigChange, ConfigResource, Image};
 use crate::types::{BrokerId, InvalidTopicName, TopicName};
@@ -125,8 +126,8 @@ pub enum AlterConfigError {
     #[error("Default group resources are not allowed.")]
     GroupWithoutName,
     /// INVALID_CONFIG.
-    #[error("Unknown group config name: {0}")]
-    UnknownGroupConfig(String),
+    #[error(transparent)]
+    Group(#[from] InvalidGroupOverride),
     /// INVALID_REQUEST.
     #[error("Subscription name can't be empty")]
     SubscriptionWithoutName,
@@ -220,7 +221,7 @@ impl Plan<'_> {
             ResourceType::Broker => self.broker(name, &change.change),
             ResourceType::BrokerLogger => self.loggers(name, &change.change),
             ResourceType::ClientMetrics => subscription(name, &change.change),
-            ResourceType::Group => group(name, &change.change),
+            ResourceType::Group => self.group(name, &change.change),
         }
     }
 
@@ -258,6 +259,18 @@ impl Plan<'_> {
         Ok(differences(&resource, &present, &after))
     }
 
+    /// A group need not exist to have configs.
+    fn group(&self, name: &str, change: &KeyChange) -> Result<Vec<ConfigChange>, AlterConfigError> {
+        let resource = ConfigResource::Group(name.to_owned());
+        let present = self.image.overrides(&resource);
+        let after = after_change(&present, change, config::table::group)?;
+        if name.is_empty() {
+            return Err(AlterConfigError::GroupWithoutName);
+        }
+        validate_group_overrides(self.configs.layers(), &after)?;
+        Ok(differences(&resource, &present, &after))
+    }
+
     /// There are no loggers with levels of their own, so only "nothing" can be set.
     fn loggers(
         &self,
@@ -288,17 +301,6 @@ fn subscription(name: &str, change: &KeyChange) -> Result<Vec<ConfigChange>, Alt
     }
     match first_key(change) {
         Some(key) => Err(AlterConfigError::UnknownSubscriptionConfig(key)),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Groups are not served: there is nothing to configure.
-fn group(name: &str, change: &KeyChange) -> Result<Vec<ConfigChange>, AlterConfigError> {
-    if name.is_empty() {
-        return Err(AlterConfigError::GroupWithoutName);
-    }
-    match first_key(change) {
-        Some(key) => Err(AlterConfigError::UnknownGroupConfig(key)),
         None => Ok(Vec::new()),
     }
 }

@@ -87,8 +87,12 @@ impl Broker {
                 Err(DescribeConfigError::SubscriptionWithoutName)
             }
             ResourceType::Group if name.is_empty() => Err(DescribeConfigError::GroupWithoutName),
-            // Neither groups nor client metrics are served, so they have no configs.
-            ResourceType::ClientMetrics | ResourceType::Group => Ok(Vec::new()),
+            // A group need not exist to have configs.
+            ResourceType::Group => {
+                Ok(configs.of_group(&image.overrides(&ConfigResource::Group(name.clone()))))
+            }
+            // Client metrics are not collected, so they have no configs.
+            ResourceType::ClientMetrics => Ok(Vec::new()),
         }
     }
 

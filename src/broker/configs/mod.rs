@@ -20,7 +20,9 @@ pub use describe::{DescribeConfigError, ResourceToDescribe};
 pub use resource::{ResourceName, ResourceType};
 
 use super::Broker;
-use crate::config::{BrokerSettings, DescribedConfig, Layers, Overrides, describe_topic};
+use crate::config::{
+    BrokerSettings, DescribedConfig, Layers, Overrides, describe_group, describe_topic,
+};
 use crate::metadata::{ConfigResource, Image};
 
 /// The broker's own settings at one image: what topics fall back on.
@@ -49,5 +51,10 @@ impl BrokerConfigs {
     /// All configs of a topic with these overrides, by name.
     pub fn of_topic(&self, overrides: &BTreeMap<String, String>) -> Vec<DescribedConfig> {
         describe_topic(self.layers(), overrides)
+    }
+
+    /// All configs of a group with these overrides, by name.
+    pub fn of_group(&self, overrides: &BTreeMap<String, String>) -> Vec<DescribedConfig> {
+        describe_group(self.layers(), overrides)
     }
 }

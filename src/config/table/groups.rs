@@ -3,40 +3,42 @@
 use super::super::setting::{Setting, settings};
 use super::super::valid::*;
 
-const CONSUMER_GROUPS: &str =
-    "Consumer groups of the new protocol (KIP-848), which are not built yet.";
 const SHARE_GROUPS: &str = "Share groups (KIP-932), which are not built yet.";
 const STREAMS_GROUPS: &str = "Streams groups (KIP-1071), which are not built.";
-const COORDINATOR: &str = "How the coordinator of groups works inside; groups are not built yet.";
-const CLASSIC_GROUPS: &str = "Consumer groups of the classic protocol, which are not built yet.";
-const OFFSETS: &str = "Committed offsets and the topic that keeps them, which are not built yet.";
+const COORDINATOR: &str = "How the coordinator of groups works inside Kafka.";
+const ASSIGNMENT_BOUND: &str = "Bound for what a group sets as consumer.assignment.interval.ms.";
+const HEARTBEAT_BOUND: &str = "Bound for what a group sets as consumer.heartbeat.interval.ms.";
+const SESSION_BOUND: &str = "Bound for what a group sets as consumer.session.timeout.ms.";
 
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
-    "group.consumer.assignment.interval.ms": Int = "1000", at_least(0), Medium, cluster_wide, later
-        => CONSUMER_GROUPS;
-    "group.consumer.assignors": List = "uniform,range", ANY, Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.heartbeat.interval.ms": Int = "5000", at_least(1), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.max.assignment.interval.ms": Int = "15000", at_least(0), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.max.heartbeat.interval.ms": Int = "15000", at_least(1), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.max.session.timeout.ms": Int = "60000", at_least(1), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.max.size": Int = "2147483647", at_least(1), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.migration.policy": String = "bidirectional", one_of_ignoring_case(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.min.assignment.interval.ms": Int = "0", at_least(0), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.min.heartbeat.interval.ms": Int = "5000", at_least(1), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.min.session.timeout.ms": Int = "45000", at_least(1), Medium, read_only, later
-        => CONSUMER_GROUPS;
-    "group.consumer.session.timeout.ms": Int = "45000", at_least(1), Medium, read_only, later
-        => CONSUMER_GROUPS;
+    "group.consumer.assignment.interval.ms": Int = "1000", at_least(0), Medium, cluster_wide, acts
+        => "Shortest time between two assignments of a consumer group of the new protocol (KIP-848). A change while the \
+            broker runs counts from its next start.";
+    "group.consumer.assignors": List = "uniform,range", ANY, Medium, read_only, acts
+        => "Assignors of the broker for consumer groups of the new protocol (KIP-848), the first for members that name \
+            none: 'uniform' and 'range' are there.";
+    "group.consumer.heartbeat.interval.ms": Int = "5000", at_least(1), Medium, read_only, acts
+        => "How often members of consumer groups of the new protocol are told to send heartbeats.";
+    "group.consumer.max.assignment.interval.ms": Int = "15000", at_least(0), Medium, read_only, acts
+        => ASSIGNMENT_BOUND;
+    "group.consumer.max.heartbeat.interval.ms": Int = "15000", at_least(1), Medium, read_only, acts
+        => HEARTBEAT_BOUND;
+    "group.consumer.max.session.timeout.ms": Int = "60000", at_least(1), Medium, read_only, acts
+        => SESSION_BOUND;
+    "group.consumer.max.size": Int = "2147483647", at_least(1), Medium, read_only, acts
+        => "Most members of a consumer group of the new protocol.";
+    "group.consumer.migration.policy": String = "bidirectional", one_of_ignoring_case(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]), Medium, read_only, acts
+        => "Which way a group with members may change its protocol: 'upgrade' from the classic to the new one, \
+            'downgrade' back, both, or neither.";
+    "group.consumer.min.assignment.interval.ms": Int = "0", at_least(0), Medium, read_only, acts
+        => ASSIGNMENT_BOUND;
+    "group.consumer.min.heartbeat.interval.ms": Int = "5000", at_least(1), Medium, read_only, acts
+        => HEARTBEAT_BOUND;
+    "group.consumer.min.session.timeout.ms": Int = "45000", at_least(1), Medium, read_only, acts
+        => SESSION_BOUND;
+    "group.consumer.session.timeout.ms": Int = "45000", at_least(1), Medium, read_only, acts
+        => "A member of a consumer group of the new protocol is out once it was silent for this time.";
     "group.coordinator.append.linger.ms": Int = "-1", at_least(-1), Medium, read_only, not_here
         => COORDINATOR;
     "group.coordinator.background.threads": Int = "2", at_least(1), High, read_only, not_here
@@ -47,14 +49,15 @@ pub(super) const ROWS: &[Setting] = settings! {
         => COORDINATOR;
     "group.coordinator.threads": Int = "4", at_least(1), High, read_only, not_here
         => COORDINATOR;
-    "group.initial.rebalance.delay.ms": Int = "3000", ANY, Medium, read_only, later
-        => CLASSIC_GROUPS;
-    "group.max.session.timeout.ms": Int = "1800000", ANY, Medium, read_only, later
-        => CLASSIC_GROUPS;
-    "group.max.size": Int = "2147483647", at_least(1), Medium, read_only, later
-        => CLASSIC_GROUPS;
-    "group.min.session.timeout.ms": Int = "6000", ANY, Medium, read_only, later
-        => CLASSIC_GROUPS;
+    "group.initial.rebalance.delay.ms": Int = "3000", ANY, Medium, read_only, acts
+        => "How long the first member of an empty group of the classic protocol waits for others. Without a properties \
+            file it is 0.";
+    "group.max.session.timeout.ms": Int = "1800000", ANY, Medium, read_only, acts
+        => "Longest session timeout that a member of the classic protocol may ask for.";
+    "group.max.size": Int = "2147483647", at_least(1), Medium, read_only, acts
+        => "Most members of a group of the classic protocol.";
+    "group.min.session.timeout.ms": Int = "6000", ANY, Medium, read_only, acts
+        => "Shortest session timeout that a member of the classic protocol may ask for.";
     "group.share.assignment.interval.ms": Int = "1000", at_least(0), Medium, cluster_wide, later
         => SHARE_GROUPS;
     "group.share.assignors": List = "simple", ANY, Medium, read_only, later
@@ -129,22 +132,23 @@ pub(super) const ROWS: &[Setting] = settings! {
         => STREAMS_GROUPS;
     "group.streams.topology.description.plugin.class": Class = null, ANY, Medium, read_only, not_here
         => STREAMS_GROUPS;
-    "offset.metadata.max.bytes": Int = "4096", ANY, High, read_only, later
-        => OFFSETS;
-    "offsets.commit.timeout.ms": Int = "5000", at_least(1), High, read_only, later
-        => OFFSETS;
-    "offsets.load.buffer.size": Int = "5242880", at_least(1), High, read_only, later
-        => OFFSETS;
-    "offsets.retention.check.interval.ms": Long = "600000", at_least(1), High, read_only, later
-        => OFFSETS;
-    "offsets.retention.minutes": Int = "10080", at_least(1), High, read_only, later
-        => OFFSETS;
-    "offsets.topic.compression.codec": Int = "0", ANY, High, read_only, later
-        => OFFSETS;
-    "offsets.topic.num.partitions": Int = "50", at_least(1), High, read_only, later
-        => OFFSETS;
-    "offsets.topic.replication.factor": Short = "3", at_least(1), High, read_only, later
-        => OFFSETS;
-    "offsets.topic.segment.bytes": Int = "104857600", at_least(1), High, read_only, later
-        => OFFSETS;
+    "offset.metadata.max.bytes": Int = "4096", ANY, High, read_only, acts
+        => "Longest text that may be committed with an offset, in UTF-16 units.";
+    "offsets.commit.timeout.ms": Int = "5000", at_least(1), High, read_only, not_here
+        => "How long Kafka waits for the replicas of a commit; here a commit waits for the disk.";
+    "offsets.load.buffer.size": Int = "5242880", at_least(1), High, read_only, not_here
+        => COORDINATOR;
+    "offsets.retention.check.interval.ms": Long = "600000", at_least(1), High, read_only, acts
+        => "How often offsets and groups that nobody needs are looked for.";
+    "offsets.retention.minutes": Int = "10080", at_least(1), High, read_only, acts
+        => "Offsets of a group go this long after its last member left, those of a topic that the group no longer \
+            subscribes to, and of consumers without a group, this long after their commit.";
+    "offsets.topic.compression.codec": Int = "0", ANY, High, read_only, not_here
+        => "What Kafka compresses records of __consumer_offsets with; here they are not compressed.";
+    "offsets.topic.num.partitions": Int = "50", at_least(1), High, read_only, acts
+        => "Partitions of __consumer_offsets. Counts when the topic is made, on first use.";
+    "offsets.topic.replication.factor": Short = "3", at_least(1), High, read_only, acts
+        => "Copies of __consumer_offsets, no more than there are brokers: one.";
+    "offsets.topic.segment.bytes": Int = "104857600", at_least(1), High, read_only, acts
+        => "Size of a segment of __consumer_offsets. Counts when the topic is made, on first use.";
 };

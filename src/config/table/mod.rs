@@ -4,6 +4,7 @@
 //! A row generates parsing, DescribeConfigs, the checks of AlterConfigs, `docs/configs.md` and `highwater config`.
 
 mod cluster;
+mod group;
 mod groups;
 mod highwater;
 mod network;
@@ -35,11 +36,17 @@ pub const BROKER_GROUPS: &[(&str, &[Setting])] = &[
 /// Topic settings, by name.
 pub const TOPIC: &[Setting] = topic::ROWS;
 
+/// Group settings, by name.
+pub const GROUP: &[Setting] = group::ROWS;
+
 static BROKER_BY_NAME: LazyLock<HashMap<&'static str, &'static Setting>> =
     LazyLock::new(|| broker_settings().map(|row| (row.name, row)).collect());
 
 static TOPIC_BY_NAME: LazyLock<HashMap<&'static str, &'static Setting>> =
     LazyLock::new(|| TOPIC.iter().map(|row| (row.name, row)).collect());
+
+static GROUP_BY_NAME: LazyLock<HashMap<&'static str, &'static Setting>> =
+    LazyLock::new(|| GROUP.iter().map(|row| (row.name, row)).collect());
 
 /// All broker settings.
 pub fn broker_settings() -> impl Iterator<Item = &'static Setting> {
@@ -54,4 +61,14 @@ pub fn broker(name: &str) -> Option<&'static Setting> {
 /// A topic setting by name.
 pub fn topic(name: &str) -> Option<&'static Setting> {
     TOPIC_BY_NAME.get(name).copied()
+}
+
+/// A group setting by name.
+pub fn group(name: &str) -> Option<&'static Setting> {
+    GROUP_BY_NAME.get(name).copied()
+}
+
+/// True for a group setting that is shown only where it is set.
+pub fn is_internal_group_setting(name: &str) -> bool {
+    group::INTERNAL.contains(&name)
 }

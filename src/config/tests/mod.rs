@@ -1,6 +1,7 @@
 //! The table of settings and what is made of it, held against Apache Kafka 4.4.0.
 
 mod docs;
+mod groups;
 mod listeners;
 mod properties;
 mod stock;
@@ -28,7 +29,7 @@ fn refusal(text: &str) -> String {
 
 #[test]
 fn every_row_has_a_doc_and_a_default_that_is_accepted() {
-    for row in table::broker_settings().chain(table::TOPIC) {
+    for row in table::broker_settings().chain(table::TOPIC).chain(table::GROUP) {
         assert!(row.doc.ends_with('.') && row.doc.len() > 10, "{}: {:?}", row.name, row.doc);
         assert!(row.doc.is_ascii(), "{}", row.name);
         if let Some(text) = row.default {
@@ -52,6 +53,7 @@ fn names_are_unique_and_sorted_within_their_group() {
         }
     }
     assert!(table::TOPIC.is_sorted_by(|a, b| a.name < b.name));
+    assert!(table::GROUP.is_sorted_by(|a, b| a.name < b.name));
 }
 
 type Judged = (&'static [(&'static str, &'static str)], Result<&'static str, &'static str>);

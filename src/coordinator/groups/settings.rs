@@ -1,5 +1,11 @@
 //! Settings of groups (Kafka's `GroupCoordinatorConfig` and `GroupConfig`).
 
+use crate::config::Layers;
+
+/// How often Kafka's coordinator matches patterns against new topics at most (its internal
+/// `group.consumer.regex.refresh.interval.ms`).
+const REGEX_REFRESH_INTERVAL_MS: i32 = 600_000;
+
 /// Settings of the broker; a group's own (resource type GROUP) come from the image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "fields are named as the settings")]
@@ -36,6 +42,55 @@ pub enum Migration {
     Bidirectional,
 }
 
+impl GroupSettings {
+    /// The settings in force at start.
+    pub fn of(layers: Layers<'_>) -> Self {
+        let consumer = |name: &str| int(layers, &format!("group.consumer.{name}"));
+        Self {
+            group_initial_rebalance_delay_ms: int(layers, "group.initial.rebalance.delay.ms"),
+            group_min_session_timeout_ms: int(layers, "group.min.session.timeout.ms"),
+            group_max_session_timeout_ms: int(layers, "group.max.session.timeout.ms"),
+            group_max_size: size(layers, "group.max.size"),
+            offset_metadata_max_bytes: size(layers, "offset.metadata.max.bytes"),
+            offsets_retention_ms: layers.number("offsets.retention.minutes") * 60_000,
+            offsets_retention_check_interval_ms: layers
+                .number("offsets.retention.check.interval.ms"),
+            consumer_assignors: layers.list("group.consumer.assignors"),
+            consumer_heartbeat_interval_ms: consumer("heartbeat.interval.ms"),
+            consumer_min_heartbeat_interval_ms: consumer("min.heartbeat.interval.ms"),
+            consumer_max_heartbeat_interval_ms: consumer("max.heartbeat.interval.ms"),
+            consumer_session_timeout_ms: consumer("session.timeout.ms"),
+            consumer_min_session_timeout_ms: consumer("min.session.timeout.ms"),
+            consumer_max_session_timeout_ms: consumer("max.session.timeout.ms"),
+            consumer_max_size: size(layers, "group.consumer.max.size"),
+            consumer_assignment_interval_ms: consumer("assignment.interval.ms"),
+            consumer_min_assignment_interval_ms: consumer("min.assignment.interval.ms"),
+            consumer_max_assignment_interval_ms: consumer("max.assignment.interval.ms"),
+            consumer_regex_refresh_interval_ms: REGEX_REFRESH_INTERVAL_MS,
+            consumer_migration: migration(layers),
+        }
+    }
+}
+
+fn int(layers: Layers<'_>, name: &str) -> i32 {
+    i32::try_from(layers.number(name)).expect("the table gives it 32 bits")
+}
+
+/// A negative one counts as zero.
+fn size(layers: Layers<'_>, name: &str) -> usize {
+    usize::try_from(layers.number(name)).unwrap_or(0)
+}
+
+fn migration(layers: Layers<'_>) -> Migration {
+    let policy = layers.text("group.consumer.migration.policy").unwrap_or_default();
+    match policy.to_ascii_lowercase().as_str() {
+        "disabled" => Migration::Disabled,
+        "upgrade" => Migration::Upgrade,
+        "downgrade" => Migration::Downgrade,
+        _ => Migration::Bidirectional,
+    }
+}
+
 impl Migration {
     /// True if a classic group may become one of the new protocol.
     pub fn upgrades(self) -> bool {
@@ -70,8 +125,46 @@ impl Default for GroupSettings {
             consumer_assignment_interval_ms: 1_000,
             consumer_min_assignment_interval_ms: 0,
             consumer_max_assignment_interval_ms: 15_000,
-            consumer_regex_refresh_interval_ms: 600_000,
+            consumer_regex_refresh_interval_ms: REGEX_REFRESH_INTERVAL_MS,
             consumer_migration: Migration::Bidirectional,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{BrokerSettings, Overrides, PropertiesFile, Sources, load};
+
+    fn of(settings: &BrokerSettings) -> GroupSettings {
+        let none = Overrides::new();
+        GroupSettings::of(settings.layers(&none, &none))
+    }
+
+    fn of_file(text: &str) -> GroupSettings {
+        let file = PropertiesFile { path: "server.properties".into(), bytes: text.into() };
+        of(&load(Sources { file: Some(file), ..Sources::default() }).expect("accepted").settings)
+    }
+
+    #[test]
+    fn a_start_without_a_file_has_the_defaults_and_one_with_a_file_waits_as_kafka_does() {
+        assert_eq!(of(&BrokerSettings::default()), GroupSettings::default());
+        let with_file =
+            GroupSettings { group_initial_rebalance_delay_ms: 3_000, ..GroupSettings::default() };
+        assert_eq!(of_file("node.id=1\n"), with_file);
+    }
+
+    #[test]
+    fn what_the_file_says_counts() {
+        let settings = of_file(
+            "group.initial.rebalance.delay.ms=7\noffsets.retention.minutes=2\n\
+             group.consumer.migration.policy=Upgrade\ngroup.consumer.assignors=range\n\
+             group.consumer.session.timeout.ms=50000\ngroup.max.size=3\n",
+        );
+        assert_eq!(settings.group_initial_rebalance_delay_ms, 7);
+        assert_eq!(settings.offsets_retention_ms, 120_000);
+        assert_eq!(settings.consumer_migration, Migration::Upgrade);
+        assert_eq!(settings.consumer_assignors, ["range"]);
+        assert_eq!((settings.consumer_session_timeout_ms, settings.group_max_size), (50_000, 3));
     }
 }

@@ -92,7 +92,7 @@ fn code(error: &AlterConfigError) -> ErrorCode {
         | AlterConfigError::List(_)
         | AlterConfigError::ValueTooLong
         | AlterConfigError::UnknownLogger(_)
-        | AlterConfigError::UnknownGroupConfig(_) => ErrorCode::InvalidConfig,
+        | AlterConfigError::Group(_) => ErrorCode::InvalidConfig,
         AlterConfigError::Storage(_) => ErrorCode::KafkaStorageError,
     }
 }
