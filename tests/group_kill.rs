@@ -38,12 +38,12 @@ const CHILD: &str = "HIGHWATER_TEST_CONSUMER";
 
 #[test]
 fn classic_consumers_lose_neither_records_nor_commits_over_kills() {
-    run("classic");
+    run("classic", 25_000);
 }
 
 #[test]
 fn consumers_of_the_new_protocol_lose_neither_records_nor_commits_over_kills() {
-    run("consumer");
+    run("consumer", 28_000);
 }
 
 /// No test: the consumer program, in a process of its own.
@@ -91,13 +91,13 @@ fn commit(consumer: &BaseConsumer) {
     }
 }
 
-fn run(protocol: &'static str) {
+fn run(protocol: &'static str, first_port: u16) {
     let seed =
         std::env::var("HIGHWATER_SEED").map_or(20_261, |text| text.parse().expect("a number"));
     println!("HIGHWATER_SEED={seed}");
     let mut random = Random(seed);
     let data = tempfile::tempdir().expect("a directory");
-    let address = format!("127.0.0.1:{}", free_port());
+    let address = format!("127.0.0.1:{}", free_port(first_port));
     let mut broker = Broker::start(data.path(), &address);
     create_topic(&address);
     let seen = Arc::new(Seen::default());
@@ -351,8 +351,8 @@ fn assert_commits_cover(address: &str, acknowledged: &BTreeMap<i32, i64>) {
 }
 
 /// A port below the range of outgoing connections, so that nothing takes it while the broker is down.
-fn free_port() -> u16 {
-    let first = 25_000 + (std::process::id() % 5_000) as u16;
+fn free_port(lowest: u16) -> u16 {
+    let first = lowest + (std::process::id() % 2_000) as u16;
     let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
     (first..first + 1_000).find(free).expect("a free port")
 }
