@@ -174,12 +174,13 @@ impl ClassicClient {
 
 impl Client for ClassicClient {
     fn next(&mut self, now_ms: u64) -> Option<Request> {
-        self.sends = Sends::Other;
+        let last = std::mem::replace(&mut self.sends, Sends::Other);
         match &self.phase {
             Phase::Fenced => None,
             Phase::Join => Some(self.join()),
             Phase::Sync(assignments) => Some(self.sync(assignments)),
-            Phase::Consume if now_ms >= self.next_heartbeat_ms => {
+            // What it consumed before it stood still is committed before it hears what has become of the group.
+            Phase::Consume if now_ms >= self.next_heartbeat_ms && last == Sends::Commit => {
                 self.next_heartbeat_ms = now_ms + HEARTBEAT_MS;
                 Some(self.heartbeat())
             }

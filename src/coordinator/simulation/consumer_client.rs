@@ -122,11 +122,13 @@ impl ConsumerClient {
 
 impl Client for ConsumerClient {
     fn next(&mut self, now_ms: u64) -> Option<Request> {
-        self.commits = false;
+        let committed = std::mem::replace(&mut self.commits, false);
         if self.fenced {
             return None;
         }
-        if self.member.epoch == 0 || now_ms >= self.next_heartbeat_ms {
+        // What it consumed before it stood still is committed before it hears what has become of the group.
+        let may_commit = !self.positions.is_empty() && self.tells == Tells::Nothing && !committed;
+        if self.member.epoch == 0 || (now_ms >= self.next_heartbeat_ms && !may_commit) {
             self.next_heartbeat_ms = now_ms + HEARTBEAT_MS;
             return Some(self.heartbeat());
         }

@@ -239,7 +239,9 @@ impl Simulation {
         if self.one_in(20) && self.members[exchange.member].client.may_repeat() {
             self.schedule_in(0, 100, Event::Arrives(exchange, request.clone()));
         }
-        self.schedule_in(0, 100, Event::Arrives(exchange, request));
+        // Now and then longer than a session: what arrives then is from a member that was taken for dead.
+        let spread_ms = if self.one_in(20) { PATIENCE_MS } else { 100 };
+        self.schedule_in(0, spread_ms, Event::Arrives(exchange, request));
     }
 
     fn collect_answers(&mut self) {
