@@ -127,6 +127,18 @@ impl Stepper {
         self.next_id.set(id);
     }
 
+    /// Leaves the newest entry of each key, tombstones excepted: what the cleaner makes of a log in the end.
+    pub(super) fn clean_log(&mut self) {
+        let newest: HashMap<_, _> =
+            self.log.iter().enumerate().map(|(index, entry)| (entry.key.clone(), index)).collect();
+        let mut index = 0..;
+        self.log.retain(|entry| {
+            let is_newest =
+                index.next().is_some_and(|index| newest.get(&entry.key) == Some(&index));
+            is_newest && entry.value.is_some()
+        });
+    }
+
     fn move_clock(&mut self, to: Duration) {
         let passed = to.saturating_sub(self.now.monotonic);
         let passed_ms = i64::try_from(passed.as_millis()).expect("tests are short");

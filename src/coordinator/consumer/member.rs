@@ -1,6 +1,6 @@
 //! A member of a group as its records say (Kafka's `ConsumerGroupMember`).
 
-use super::partitions::{self, Held, Holding, TopicIdPartition};
+use super::partitions::{self, Holding, TopicIdPartition};
 use crate::coordinator::records::{ConsumerMemberValue, CurrentAssignmentValue};
 use crate::coordinator::{InstanceId, MemberId};
 use crate::types::TopicName;
@@ -152,11 +152,6 @@ impl Member {
     /// Topics that it names.
     pub(super) fn topics(&self) -> &[TopicName] {
         &self.subscription.subscribed_topic_names
-    }
-
-    /// Everything it has, be it on its way out.
-    pub(super) fn holdings(&self) -> impl Iterator<Item = &Held> {
-        self.current.assigned.iter().chain(&self.current.pending_revocation)
     }
 }
 

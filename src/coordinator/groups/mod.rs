@@ -60,7 +60,7 @@ pub enum HardGroup {
     /// As after its last rebalance.
     Classic(ClassicGroupValue),
     /// Of the new protocol.
-    Consumer(ConsumerGroup),
+    Consumer(Box<ConsumerGroup>),
 }
 
 /// Timers of a shard of groups.
