@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, ReadWriteFlags};
@@ -229,6 +229,11 @@ impl File for DiskFile {
 
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    fn set_modified(&self, to: Timestamp) -> io::Result<()> {
+        let since_epoch = Duration::from_millis(u64::try_from(to.get()).unwrap_or(0));
+        self.0.set_modified(UNIX_EPOCH + since_epoch)
     }
 
     fn reserve(&self, position: u64, len_bytes: u64) -> io::Result<()> {

@@ -148,6 +148,9 @@ pub trait File: Send + Sync + Debug {
     fn set_len(&self, len_bytes: u64) -> io::Result<()>;
     /// `fdatasync`. A failure is final: what was written since the last success may be lost whatever a retry says.
     fn sync(&self) -> io::Result<()>;
+    /// Sets the time of the last modification, which stands for the age of records without timestamps. Not durable before
+    /// the system writes it back.
+    fn set_modified(&self, to: Timestamp) -> io::Result<()>;
     /// Reserves room for `len_bytes` from `position` on without changing the length; best effort except for a full disk.
     fn reserve(&self, position: u64, len_bytes: u64) -> io::Result<()>;
     /// Lends pages from `position` on to a socket instead of copying them (`sendfile`): the bytes that it took, 0 at the end of

@@ -6,6 +6,9 @@ use std::thread;
 
 use tokio::task::JoinHandle;
 
+/// Niceness of background threads: about a tenth of the time of a normal one where both want it all.
+const BACKGROUND_PRIORITY: i32 = 10;
+
 /// Runs `task` on the async runtime. The caller owns the handle and with it the task's end; a panic comes out of it.
 #[expect(clippy::disallowed_methods, reason = "this is the seam that spawns")]
 pub fn spawn<F>(task: F) -> JoinHandle<F::Output>
@@ -24,6 +27,12 @@ where
     T: Send + 'static,
 {
     tokio::task::spawn_blocking(work)
+}
+
+/// Lets other threads go before the calling one when both want a processor. Best effort.
+pub fn lower_thread_priority() {
+    // On Linux the priority is that of the thread, not of the process.
+    let _ = rustix::process::setpriority_process(None, BACKGROUND_PRIORITY);
 }
 
 /// Starts a thread of its own for work that lives as long as the broker.

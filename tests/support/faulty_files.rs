@@ -11,18 +11,23 @@ use highwater::env::{
     DirEntry, Disk, DiskSpace, File, FileLock, FileStat, FileSystem, LockError, ManualClock,
     OpenMode,
 };
+use highwater::types::Timestamp;
 
 /// Switches of the faults.
 #[derive(Debug, Default)]
 pub struct Faults {
     /// Writes to `.log` files fail with "no space left".
     pub full: AtomicBool,
+    /// Writes of the cleaner fail with it.
+    pub full_when_cleaning: AtomicBool,
     /// Syncs of `.log` files fail.
     pub sync_fails: AtomicBool,
     /// Syncs of `.log` files done.
     pub syncs: AtomicUsize,
     /// What the clock shows as the time of each write to a `.log` file.
     slow_writes: Mutex<Option<(Arc<ManualClock>, i64)>>,
+    /// Times that the cleaner's checkpoint was written.
+    pub cleaner_checkpoints: watch::Sender<usize>,
     /// The log directory is locked.
     pub locked: watch::Sender<bool>,
     held: Mutex<bool>,
@@ -72,8 +77,11 @@ pub struct FaultyFiles(pub Arc<Faults>);
 impl FileSystem for FaultyFiles {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         let file = Disk.open(path, mode)?;
-        if path.extension().is_some_and(|extension| extension == "log") {
-            return Ok(Arc::new(FaultyFile { file, faults: Arc::clone(&self.0) }));
+        // Also while it is written by the cleaner.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let cleaning = name.ends_with(".log.cleaned");
+        if name.ends_with(".log") || cleaning {
+            return Ok(Arc::new(FaultyFile { file, cleaning, faults: Arc::clone(&self.0) }));
         }
         Ok(file)
     }
@@ -83,7 +91,11 @@ impl FileSystem for FaultyFiles {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        Disk.rename(from, to)
+        Disk.rename(from, to)?;
+        if to.ends_with("cleaner-offset-checkpoint") {
+            self.0.cleaner_checkpoints.send_modify(|count| *count += 1);
+        }
+        Ok(())
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
@@ -120,13 +132,22 @@ impl FileSystem for FaultyFiles {
 #[derive(Debug)]
 struct FaultyFile {
     file: Arc<dyn File>,
+    /// Opened by the cleaner for writing.
+    cleaning: bool,
     faults: Arc<Faults>,
+}
+
+impl FaultyFile {
+    fn is_full(&self) -> bool {
+        self.faults.full.load(Ordering::SeqCst)
+            || (self.cleaning && self.faults.full_when_cleaning.load(Ordering::SeqCst))
+    }
 }
 
 impl File for FaultyFile {
     fn write_all_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
         self.faults.write();
-        if self.faults.full.load(Ordering::SeqCst) {
+        if self.is_full() {
             // As a real disk may: some of it is written.
             self.file.write_all_at(&bytes[..bytes.len() / 2], position)?;
             return Err(io::ErrorKind::StorageFull.into());
@@ -155,8 +176,12 @@ impl File for FaultyFile {
         self.file.sync()
     }
 
+    fn set_modified(&self, to: Timestamp) -> io::Result<()> {
+        self.file.set_modified(to)
+    }
+
     fn reserve(&self, position: u64, len_bytes: u64) -> io::Result<()> {
-        if self.faults.full.load(Ordering::SeqCst) {
+        if self.is_full() {
             return Err(io::ErrorKind::StorageFull.into());
         }
         self.file.reserve(position, len_bytes)

@@ -37,6 +37,8 @@ struct Inode {
     safe: Vec<u8>,
     now: Vec<u8>,
     pending: Vec<Change>,
+    /// Only what [`File::set_modified`] says; files do not grow older by themselves here.
+    modified: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -189,7 +191,7 @@ impl Inode {
                 Change::Write { at: *at, bytes: bytes[..torn].to_vec() }.apply(&mut kept);
             }
         }
-        Self { safe: kept.clone(), now: kept, pending: Vec::new() }
+        Self { safe: kept.clone(), now: kept, pending: Vec::new(), modified: self.modified }
     }
 }
 
@@ -339,13 +341,13 @@ impl FileSystem for SimulatedDisk {
 
     fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
         let state = self.state();
-        let len_bytes = if state.directories.contains_key(path) {
-            0
-        } else {
-            let Some(Entry::File(inode)) = state.entry(path) else { return Ok(None) };
-            state.inodes[inode].now.len() as u64
-        };
-        Ok(Some(FileStat { len_bytes, modified: Timestamp::new(0) }))
+        if state.directories.contains_key(path) {
+            return Ok(Some(FileStat { len_bytes: 0, modified: Timestamp::new(0) }));
+        }
+        let Some(Entry::File(inode)) = state.entry(path) else { return Ok(None) };
+        let inode = &state.inodes[inode];
+        let modified = Timestamp::new(inode.modified);
+        Ok(Some(FileStat { len_bytes: inode.now.len() as u64, modified }))
     }
 
     fn lock(&self, _path: &Path) -> Result<Box<dyn FileLock>, LockError> {
@@ -418,6 +420,11 @@ impl File for SimulatedFile {
         let inode = &mut state.inodes[self.inode];
         inode.safe = inode.now.clone();
         inode.pending.clear();
+        Ok(())
+    }
+
+    fn set_modified(&self, to: Timestamp) -> io::Result<()> {
+        self.disk.state().inodes[self.inode].modified = to.get();
         Ok(())
     }
 

@@ -23,6 +23,7 @@ use crate::env::{Cached, Disk, Env, File, FileSystem, OpenMode, spawn};
 use crate::kafka::api_table::{Access, Api, Body, Throttle};
 use crate::kafka::handler::{Disconnect, Outcome, Peer, Request, Response, ResponsePart};
 use crate::log::{Part, Slice};
+use crate::types::Timestamp;
 
 /// What a handler does with the body it gets. The keys are those of no real API.
 const READY: i16 = 100;
@@ -349,6 +350,10 @@ impl File for Cold {
     }
 
     fn set_len(&self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn set_modified(&self, _: Timestamp) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
