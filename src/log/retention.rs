@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::log::Log;
-use super::segment::{Segment, SegmentList};
+use super::segment::{FileKind, Segment, SegmentList, Suffix};
 use crate::config::TopicSettings;
 use crate::types::{Offset, Timestamp};
 
@@ -91,7 +91,7 @@ impl Log {
             self.publish();
         }
         for segment in &gone {
-            self.delete_later(segment, now)?;
+            self.delete_later(segment, &FileKind::ALL, now)?;
         }
         self.unsynced.directories.push(self.directory.to_path_buf());
         Ok(count)
@@ -108,10 +108,16 @@ impl Log {
         Ok(self.waiting.first().map(|next| next.due))
     }
 
-    fn delete_later(&mut self, segment: &Segment, now: Timestamp) -> io::Result<()> {
+    /// Renames files of a segment that is in no view any more, and remembers to remove them.
+    pub(super) fn delete_later(
+        &mut self,
+        segment: &Segment,
+        kinds: &[FileKind],
+        now: Timestamp,
+    ) -> io::Result<()> {
         let delay_ms = self.settings.file_delete_delay_ms;
         let due = Timestamp::new(now.get().saturating_add(delay_ms));
-        let renamed = segment.files.rename_to_deleted()?;
+        let renamed = segment.files.rename(kinds, Suffix::Deleted)?;
         self.waiting.extend(renamed.into_iter().map(|path| WaitingFile { path, due }));
         Ok(())
     }
@@ -139,7 +145,7 @@ impl Log {
         if largest > Timestamp::NONE {
             return Ok(largest);
         }
-        let path = segment.files.path(super::segment::FileKind::Log);
+        let path = segment.files.path(FileKind::Log);
         let stat = self.env.files.stat(&path)?;
         Ok(stat.map_or(Timestamp::new(i64::MAX), |stat| stat.modified))
     }

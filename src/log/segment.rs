@@ -29,6 +29,13 @@ pub(super) enum FileKind {
 }
 
 impl FileKind {
+    /// What a segment consists of, the `.log` first.
+    pub(super) const OF_A_SEGMENT: [Self; 4] =
+        [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::TransactionIndex];
+    /// All kinds.
+    pub(super) const ALL: [Self; 5] =
+        [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::TransactionIndex, Self::Snapshot];
+
     /// What the file's name ends with.
     pub(super) fn extension(self) -> &'static str {
         match self {
@@ -46,6 +53,32 @@ pub(super) fn file_name(base: Offset, kind: FileKind) -> String {
     format!("{:020}.{}", base.get(), kind.extension())
 }
 
+/// What the names of a segment's files end with behind the kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Suffix {
+    /// Nothing: the files are part of the log.
+    #[default]
+    None,
+    /// Being written by the cleaner.
+    Cleaned,
+    /// Complete; takes the place of others.
+    Swap,
+    /// Waits for its removal.
+    Deleted,
+}
+
+impl Suffix {
+    /// As it stands in names.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Cleaned => ".cleaned",
+            Self::Swap => ".swap",
+            Self::Deleted => ".deleted",
+        }
+    }
+}
+
 /// The files of one segment, opened when they are first needed.
 #[derive(Debug)]
 pub(super) struct SegmentFiles {
@@ -57,8 +90,8 @@ pub(super) struct SegmentFiles {
 
 #[derive(Debug, Default)]
 struct Opened {
-    /// Set once the files carry the suffix `.deleted`.
-    deleted: bool,
+    /// What the files are called now.
+    suffix: Suffix,
     log: Option<Arc<dyn File>>,
     offset_index: Option<Arc<dyn File>>,
     time_index: Option<Arc<dyn File>>,
@@ -69,23 +102,25 @@ impl SegmentFiles {
         Self { files, directory, base, opened: Mutex::default() }
     }
 
-    /// Where a file of the segment lies while it is not deleted.
-    pub(super) fn path(&self, kind: FileKind) -> PathBuf {
-        self.directory.join(file_name(self.base, kind))
+    /// Files yet to be written, which take the place of others once they are complete.
+    pub(super) fn cleaned(files: Arc<dyn FileSystem>, directory: Arc<Path>, base: Offset) -> Self {
+        let opened = Mutex::new(Opened { suffix: Suffix::Cleaned, ..Opened::default() });
+        Self { files, directory, base, opened }
     }
 
-    fn current_path(&self, kind: FileKind, opened: &Opened) -> PathBuf {
-        let mut path = self.path(kind);
-        if opened.deleted {
-            path.as_mut_os_string().push(DELETED_SUFFIX);
-        }
-        path
+    /// Where a file of the segment lies now.
+    pub(super) fn path(&self, kind: FileKind) -> PathBuf {
+        self.path_with(kind, self.opened.lock().suffix)
+    }
+
+    fn path_with(&self, kind: FileKind, suffix: Suffix) -> PathBuf {
+        self.directory.join(format!("{}{}", file_name(self.base, kind), suffix.text()))
     }
 
     /// The open file; handles stay valid when the file is renamed or removed. Opens it if it is not: blocks then.
     pub(super) fn open(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
         let mut opened = self.opened.lock();
-        let path = self.current_path(kind, &opened);
+        let path = self.path_with(kind, opened.suffix);
         let Some(slot) = opened.slot(kind) else {
             return self.files.open(&path, OpenMode::ReadOnly);
         };
@@ -115,7 +150,7 @@ impl SegmentFiles {
     pub(super) fn open_once(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
         // Under the lock, so that it is not renamed meanwhile.
         let opened = self.opened.lock();
-        self.files.open(&self.current_path(kind, &opened), OpenMode::ReadOnly)
+        self.files.open(&self.path_with(kind, opened.suffix), OpenMode::ReadOnly)
     }
 
     /// A file of the segment for writing, created if there is none.
@@ -135,38 +170,39 @@ impl SegmentFiles {
     /// Lets go of the open files; readers that hold one keep it.
     pub(super) fn close(&self) {
         let mut opened = self.opened.lock();
-        *opened = Opened { deleted: opened.deleted, ..Opened::default() };
+        *opened = Opened { suffix: opened.suffix, ..Opened::default() };
     }
 
-    /// Renames all files that exist to `.deleted`; the new names, which are to be removed later.
-    pub(super) fn rename_to_deleted(&self) -> io::Result<Vec<PathBuf>> {
-        const KINDS: [FileKind; 5] = [
-            FileKind::Log,
-            FileKind::OffsetIndex,
-            FileKind::TimeIndex,
-            FileKind::TransactionIndex,
-            FileKind::Snapshot,
-        ];
+    /// Renames the files of these kinds that exist; their new names. The `.log` goes first, as in Kafka: a crash between two
+    /// renames then leaves no index without its log.
+    pub(super) fn rename(&self, kinds: &[FileKind], to: Suffix) -> io::Result<Vec<PathBuf>> {
         let mut renamed = Vec::new();
         // Held over the renames, so that a reader opens a file by the name that it has.
         let mut opened = self.opened.lock();
-        for kind in KINDS {
-            let from = self.path(kind);
-            let mut to = from.clone();
-            to.as_mut_os_string().push(DELETED_SUFFIX);
+        for kind in kinds {
+            let (from, to) = (self.path_with(*kind, opened.suffix), self.path_with(*kind, to));
             match self.files.rename(&from, &to) {
                 Ok(()) => renamed.push(to),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => return Err(e),
             }
         }
-        opened.deleted = true;
+        opened.suffix = to;
         Ok(renamed)
     }
-}
 
-/// What files that wait for their removal end with.
-pub(super) const DELETED_SUFFIX: &str = ".deleted";
+    /// Removes the files that exist, whatever they are called now. The producer snapshot stays.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        self.close();
+        for kind in FileKind::OF_A_SEGMENT {
+            match self.files.remove_file(&self.path(kind)) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
 
 impl Opened {
     fn slot(&mut self, kind: FileKind) -> Option<&mut Option<Arc<dyn File>>> {

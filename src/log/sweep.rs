@@ -7,17 +7,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::batch_start::StartScan;
-use super::segment::{DELETED_SUFFIX, FileKind, file_name};
+use super::segment::{FileKind, Suffix, file_name};
 use crate::env::{FileSystem, OpenMode};
 use crate::types::Offset;
 
-const CLEANED_SUFFIX: &str = ".cleaned";
-const SWAP_SUFFIX: &str = ".swap";
+const CLEANED_SUFFIX: &str = Suffix::Cleaned.text();
+const SWAP_SUFFIX: &str = Suffix::Swap.text();
+const DELETED_SUFFIX: &str = Suffix::Deleted.text();
 
 /// Removes `.deleted` and `.cleaned` files and finishes replacements; the names that are left.
 ///
-/// A `.cleaned` file means that a split had not come to its renames: the `.swap` files from its base on are part of it and go
-/// too. Every other `.swap` is a finished replacement: the segments in its range are deleted and it takes their place.
+/// A `.cleaned` file means that a replacement had not come to the end of its renames: the `.swap` files from its base on are
+/// part of it and go too. Every other `.swap` is a finished replacement: the segments in its range are deleted and it takes
+/// their place. A crash in here leaves what the next sweep brings to the same end.
 pub(super) fn finish_replacements(
     files: &dyn FileSystem,
     directory: &Path,
@@ -28,20 +30,32 @@ pub(super) fn finish_replacements(
     }
     let cleaned_from =
         names.iter().filter(|name| name.ends_with(CLEANED_SUFFIX)).filter_map(base_of);
-    let cleaned_from = cleaned_from.min();
-    let goes = |name: &String| {
-        let unfinished = name.ends_with(SWAP_SUFFIX)
-            && cleaned_from.is_some_and(|from| base_of(name).is_some_and(|base| base >= from));
-        name.ends_with(DELETED_SUFFIX) || name.ends_with(CLEANED_SUFFIX) || unfinished
-    };
+    if let Some(from) = cleaned_from.min() {
+        // Before the `.cleaned` files, which alone tell that these are not finished.
+        let is_unfinished = |name: &String| {
+            name.ends_with(SWAP_SUFFIX) && base_of(name).is_some_and(|base| base >= from)
+        };
+        remove(files, directory, &mut names, is_unfinished)?;
+    }
+    let goes = |name: &String| name.ends_with(DELETED_SUFFIX) || name.ends_with(CLEANED_SUFFIX);
     remove(files, directory, &mut names, goes)?;
+    take_places(files, directory, &mut names)?;
+    files.sync_dir(directory)?;
+    Ok(names)
+}
 
-    if let Some((from, to)) = swap_range(files, directory, &names)? {
+/// Finished replacements take the places of the segments in their range.
+fn take_places(
+    files: &dyn FileSystem,
+    directory: &Path,
+    names: &mut BTreeSet<String>,
+) -> io::Result<()> {
+    if let Some(range) = swap_range(files, directory, names)? {
         let replaced = |name: &String| {
             let segment_file = !name.ends_with(SWAP_SUFFIX) && is_segment_file(name);
-            segment_file && base_of(name).is_some_and(|base| base >= from && base < to)
+            segment_file && base_of(name).is_some_and(|base| range.covers(base))
         };
-        remove(files, directory, &mut names, replaced)?;
+        remove(files, directory, names, replaced)?;
     }
     let swaps: Vec<String> = names.iter().filter(|n| n.ends_with(SWAP_SUFFIX)).cloned().collect();
     for swap in swaps {
@@ -50,8 +64,7 @@ pub(super) fn finish_replacements(
         names.remove(&swap);
         names.insert(name);
     }
-    files.sync_dir(directory)?;
-    Ok(names)
+    Ok(())
 }
 
 fn has_any_suffix(name: &str) -> bool {
@@ -60,28 +73,37 @@ fn has_any_suffix(name: &str) -> bool {
 
 /// True for the files that go with a replaced segment; its producer snapshot stays.
 fn is_segment_file(name: &str) -> bool {
-    let kinds =
-        [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex, FileKind::TransactionIndex];
-    kinds.iter().any(|kind| name.ends_with(&format!(".{}", kind.extension())))
+    FileKind::OF_A_SEGMENT.iter().any(|kind| name.ends_with(&format!(".{}", kind.extension())))
 }
 
-/// The offsets that finished replacements cover: from the smallest base to the largest end.
+/// What finished replacements cover: the offsets from the smallest base to the largest end, and the places of those that
+/// have no batch left.
+struct SwapRange {
+    from: Offset,
+    to: Offset,
+    bases: BTreeSet<Offset>,
+}
+
+impl SwapRange {
+    fn covers(&self, base: Offset) -> bool {
+        (base >= self.from && base < self.to) || self.bases.contains(&base)
+    }
+}
+
 fn swap_range(
     files: &dyn FileSystem,
     directory: &Path,
     names: &BTreeSet<String>,
-) -> io::Result<Option<(Offset, Offset)>> {
+) -> io::Result<Option<SwapRange>> {
     let suffix = format!(".{}{SWAP_SUFFIX}", FileKind::Log.extension());
-    let mut range: Option<(Offset, Offset)> = None;
+    let mut bases = BTreeSet::new();
+    let mut to = Offset::ZERO;
     for name in names.iter().filter(|name| name.ends_with(&suffix)) {
         let Some(base) = base_of(name) else { continue };
-        let end = end_of(files, &directory.join(name), base)?;
-        range = Some(match range {
-            Some((from, to)) => (from.min(base), to.max(end)),
-            None => (base, end),
-        });
+        to = to.max(end_of(files, &directory.join(name), base)?);
+        bases.insert(base);
     }
-    Ok(range)
+    Ok(bases.first().copied().map(|from| SwapRange { from, to, bases }))
 }
 
 /// The offset behind the last whole batch of a file.
