@@ -13,15 +13,26 @@ pub(super) fn between(
     from: Offset,
     to: Offset,
 ) -> io::Result<Vec<AbortedTransaction>> {
+    let entries = entries_between(segments, from, to)?.into_iter();
+    let found = entries.map(|entry| AbortedTransaction {
+        producer_id: entry.producer_id,
+        first_offset: entry.first_offset,
+    });
+    Ok(found.collect())
+}
+
+/// The same with all that the index says of them.
+pub(super) fn entries_between(
+    segments: &SegmentList,
+    from: Offset,
+    to: Offset,
+) -> io::Result<Vec<AbortedEntry>> {
     let mut found = Vec::new();
     let mut number = segments.number_of(from);
     while let Some(segment) = segments.get(number) {
         for entry in read(segment)? {
             if entry.last_offset >= from && entry.first_offset < to {
-                found.push(AbortedTransaction {
-                    producer_id: entry.producer_id,
-                    first_offset: entry.first_offset,
-                });
+                found.push(entry);
             }
             // Nothing that began below `to` was still open here, so no later marker can concern it.
             if entry.last_stable_offset >= to {

@@ -168,6 +168,24 @@ impl BatchHeader {
         self.producer_id.get() >= 0
     }
 
+    /// The same without records, as compaction leaves it for its producer's sake (Kafka's `writeEmptyHeader`); the checksum
+    /// is yet to be set.
+    pub(super) fn emptied(self) -> Self {
+        Self {
+            batch_length: (HEADER_LEN - LENGTH_PREFIX) as i32,
+            attributes: self.attributes & !(CODEC_MASK | DELETE_HORIZON),
+            base_timestamp: Timestamp::NONE,
+            records_count: 0,
+            ..self
+        }
+    }
+
+    /// The same with a time from which on its tombstones and its marker may go; the record timestamps must be written
+    /// relative to it.
+    pub(super) fn with_delete_horizon(self, horizon: Timestamp) -> Self {
+        Self { attributes: self.attributes | DELETE_HORIZON, base_timestamp: horizon, ..self }
+    }
+
     /// When the cleaner may drop the tombstones of this batch, if it has set that time; it then stands in the place of the
     /// base timestamp.
     pub fn delete_horizon(&self) -> Option<Timestamp> {

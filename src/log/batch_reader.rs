@@ -18,12 +18,23 @@ pub(super) struct BatchReader {
     end: u64,
     buffer: Vec<u8>,
     used: usize,
+    read_bytes: usize,
 }
 
 impl BatchReader {
     /// From `position`, where a batch must begin, to `end`.
     pub(super) fn new(file: Arc<dyn File>, position: u64, end: u64) -> Self {
-        Self { file, position, end, buffer: Vec::new(), used: 0 }
+        Self { file, position, end, buffer: Vec::new(), used: 0, read_bytes: READ_BYTES }
+    }
+
+    /// Reads so much at a time, or one batch if that is larger.
+    pub(super) fn reading(self, read_bytes: usize) -> Self {
+        Self { read_bytes, ..self }
+    }
+
+    /// Where the next batch begins, or would begin.
+    pub(super) fn position(&self) -> u64 {
+        self.position
     }
 
     /// The next batch with its position; it is framed, not verified. Blocks.
@@ -49,7 +60,7 @@ impl BatchReader {
         self.used = 0;
         let have = self.buffer.len();
         let left = usize::try_from(self.end - self.position).unwrap_or(usize::MAX);
-        let len = needed.max(READ_BYTES).min(left);
+        let len = needed.max(self.read_bytes).min(left);
         self.buffer.resize(len, 0);
         let read = self.file.read_at(&mut self.buffer[have..], self.position + have as u64)?;
         self.buffer.truncate(have + read);

@@ -7,7 +7,7 @@ use super::batch::{
     BatchHeader, HEADER_LEN, LENGTH_PREFIX, MAGIC_V2, compute_crc, make_attributes, set_crc,
 };
 use super::compress::Compression;
-use super::cursor::{put_varint, put_varlong};
+use super::cursor::{put_len, put_nullable, put_varint, put_varlong};
 use crate::config::{Codec, TimestampType};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -168,18 +168,4 @@ impl BatchBuilder {
             self.template;
         make_attributes(compression.codec, timestamp_type, transactional, control)
     }
-}
-
-fn put_nullable(to: &mut Vec<u8>, bytes: Option<&[u8]>) {
-    match bytes {
-        Some(bytes) => {
-            put_len(to, bytes.len());
-            to.extend_from_slice(bytes);
-        }
-        None => put_varint(to, -1),
-    }
-}
-
-fn put_len(to: &mut Vec<u8>, len: usize) {
-    put_varint(to, i32::try_from(len).expect("no part of a batch has 2 GiB"));
 }

@@ -116,6 +116,31 @@ pub fn put_varlong(to: &mut Vec<u8>, value: i64) {
     put_leb128(to, ((value << 1) ^ (value >> 63)) as u64);
 }
 
+/// Appends a length.
+///
+/// # Panics
+/// If it has more than 31 bits: no part of a batch does.
+pub fn put_len(to: &mut Vec<u8>, len: usize) {
+    put_varint(to, i32::try_from(len).expect("no part of a batch has 2 GiB"));
+}
+
+/// Appends bytes behind their length, which is −1 for null.
+pub fn put_nullable(to: &mut Vec<u8>, bytes: Option<&[u8]>) {
+    match bytes {
+        Some(bytes) => {
+            put_len(to, bytes.len());
+            to.extend_from_slice(bytes);
+        }
+        None => put_varint(to, -1),
+    }
+}
+
+/// Bytes that [`put_varlong`] appends, and [`put_varint`] for values of 32 bits.
+pub fn varlong_len(value: i64) -> usize {
+    let raw = ((value << 1) ^ (value >> 63)) as u64;
+    (64 - (raw | 1).leading_zeros()).div_ceil(7) as usize
+}
+
 fn put_leb128(to: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         to.push(value as u8 | 0x80);
@@ -148,6 +173,7 @@ mod tests {
             put_varint(&mut int, value as i32);
             put_varlong(&mut long, value);
             assert_eq!((&int[..], &long[..]), (bytes, bytes));
+            assert_eq!(varlong_len(value), bytes.len());
         }
         let longest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
         assert_eq!(Cursor::new(&longest).varlong(), Ok(i64::MIN));

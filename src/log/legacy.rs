@@ -85,6 +85,7 @@ pub struct LegacyMessages<'a> {
     single: Option<LegacyRecord<'a>>,
     wrapped: Vec<u8>,
     base: i64,
+    timestamp_type: TimestampType,
     /// Stands for the timestamp of each, if the broker set it.
     append_time: Option<Timestamp>,
 }
@@ -103,7 +104,7 @@ impl<'a> LegacyMessages<'a> {
         let (offset, message) = next_message(&mut Cursor::new(batch.bytes()))?;
         let outer = Message::parse(message)?;
         match outer.codec()? {
-            Codec::None => Ok(Self::of_one(outer.record(offset))),
+            Codec::None => Ok(Self::of_one(&outer, offset)),
             codec => Self::unwrap(offset, &outer, codec, decompressed_bytes_max),
         }
     }
@@ -124,8 +125,19 @@ impl<'a> LegacyMessages<'a> {
         self.iter().next().map_or(Offset::NONE, |record| record.offset)
     }
 
-    fn of_one(record: LegacyRecord<'a>) -> Self {
-        Self { single: Some(record), wrapped: Vec::new(), base: 0, append_time: None }
+    /// Whose clock the timestamps show; the producer's for magic 0, which has none.
+    pub fn timestamp_type(&self) -> TimestampType {
+        self.timestamp_type
+    }
+
+    fn of_one(message: &Message<'a>, offset: i64) -> Self {
+        Self {
+            single: Some(message.record(offset)),
+            wrapped: Vec::new(),
+            base: 0,
+            timestamp_type: message.timestamp_type(),
+            append_time: None,
+        }
     }
 
     fn unwrap(
@@ -141,10 +153,11 @@ impl<'a> LegacyMessages<'a> {
         };
         let wrapped = stream.read_all(limit)?;
         let last = last_wrapped_offset(&wrapped, outer.magic)?;
+        let timestamp_type = outer.timestamp_type();
         let append_time =
-            (outer.timestamp_type() == TimestampType::LogAppendTime).then_some(outer.timestamp);
+            (timestamp_type == TimestampType::LogAppendTime).then_some(outer.timestamp);
         let base = if outer.magic == 0 { 0 } else { base_of(wrapper_offset, last)? };
-        Ok(Self { single: None, wrapped, base, append_time })
+        Ok(Self { single: None, wrapped, base, timestamp_type, append_time })
     }
 }
 

@@ -110,6 +110,11 @@ impl Log {
         &self.view
     }
 
+    /// Base of the segment that is appended to; it changes when a segment is sealed.
+    pub fn active_base(&self) -> Offset {
+        self.segments.active.base
+    }
+
     /// Takes what must be synced to make everything up to the log end durable; `None` if nothing was written since the
     /// last call. Does not block.
     pub fn take_sync_work(&mut self) -> Option<SyncWork> {

@@ -13,6 +13,7 @@ mod batch_start;
 pub mod builder;
 mod check;
 mod chunk;
+pub mod compaction;
 pub mod compress;
 mod cursor;
 mod cut;

@@ -10,7 +10,9 @@
 //! cannot hold ends the walk at once.
 
 use super::batch::BatchHeader;
-use super::cursor::{Cursor, CursorError};
+use super::cursor::{
+    Cursor, CursorError, put_len, put_nullable, put_varint, put_varlong, varlong_len,
+};
 use crate::config::TimestampType;
 use crate::types::{Offset, Timestamp};
 
@@ -115,6 +117,25 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Appends it, with its length in front.
+    pub(super) fn write(&self, to: &mut Vec<u8>) {
+        let lens = [self.key, self.value].map(|field| nullable_len(field));
+        let len = 1
+            + varlong_len(self.timestamp_delta)
+            + varlong_len(self.offset_delta.into())
+            + lens.iter().sum::<usize>()
+            + varlong_len(self.headers.count as i64)
+            + self.headers.bytes.len();
+        put_len(to, len);
+        to.push(self.attributes.cast_unsigned());
+        put_varlong(to, self.timestamp_delta);
+        put_varint(to, self.offset_delta);
+        put_nullable(to, self.key);
+        put_nullable(to, self.value);
+        put_len(to, self.headers.count);
+        to.extend_from_slice(self.headers.bytes);
+    }
+
     /// Its offset in the partition.
     #[inline]
     pub fn offset(&self, batch: &BatchHeader) -> Offset {
@@ -188,6 +209,11 @@ fn nullable<'a>(from: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, CursorError> 
         Ok(len) => from.take(len).map(Some),
         Err(_) => Ok(None),
     }
+}
+
+/// Bytes of a length and what it is the length of.
+fn nullable_len(field: Option<&[u8]>) -> usize {
+    field.map_or(1, |bytes| varlong_len(bytes.len() as i64) + bytes.len())
 }
 
 /// The records in uncompressed bytes, which they must fill exactly. Ends behind the first error.

@@ -1,0 +1,271 @@
+//! What stays of one batch (Kafka's `Cleaner.cleanInto` and `MemoryRecords.filterTo`). Bytes in, bytes out.
+//!
+//! | | stays |
+//! |---|---|
+//! | record with a key | if no newer one of the key is in the part of the log that was looked at |
+//! | record without a key | never |
+//! | tombstone | as any record until the delete horizon of its batch, which the first cleaning sets |
+//! | data of an aborted transaction | never |
+//! | marker | while data of its transaction is there, then until the delete horizon |
+//! | batch with all its records | byte for byte |
+//! | batch without records | if a producer's last sequence or epoch is known from it alone, or it ends the round |
+//!
+//! A message of magic 0 or 1 that stays becomes a batch of magic 2, as in Kafka 4.
+
+use super::key_map::KeyMap;
+use super::last_records::LastRecords;
+use super::rewrite::{self, rewrite_batch, rewrite_messages};
+use super::transactions::{MarkerFate, Transactions};
+use crate::log::batch::{BatchHeader, HEADER_LEN};
+use crate::log::format::aborted_index::AbortedEntry;
+use crate::log::legacy::{LegacyDamage, LegacyMessages};
+use crate::log::marker::read_marker;
+use crate::log::reader::{ReadRecordError, RecordReader};
+use crate::log::scan::StoredBatch;
+use crate::types::{Offset, Timestamp};
+
+/// Most bytes that a stored batch may decompress to. They pass through a window, so this bounds time more than memory.
+pub(super) const DECOMPRESSED_BYTES_MAX: usize = i32::MAX as usize;
+
+/// What one round goes by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules<'r> {
+    /// When the round began.
+    pub(super) now: Timestamp,
+    pub(super) delete_retention_ms: i64,
+    /// Tombstones of magic 0 and 1 in this segment are too young to go.
+    pub(super) keep_legacy_tombstones: bool,
+    /// Every key below it is in the map.
+    pub(super) clean_end: Offset,
+    /// The round goes no further; a batch that ends here stays, if only for its last offset.
+    pub(super) round_end: Offset,
+    pub(super) keys: &'r KeyMap,
+    pub(super) producers: &'r LastRecords,
+}
+
+/// Why a batch cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BatchProblem {
+    #[error(transparent)]
+    Records(#[from] ReadRecordError),
+    #[error(transparent)]
+    Messages(#[from] LegacyDamage),
+    #[error(transparent)]
+    Rewrite(#[from] rewrite::RewriteError),
+}
+
+/// What was read and what stayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Bytes of batches read.
+    pub bytes_read: u64,
+    /// Bytes of batches that stayed.
+    pub bytes_kept: u64,
+    /// Records read, but for those of aborted transactions.
+    pub records_read: u64,
+    /// Records that stayed.
+    pub records_kept: u64,
+}
+
+/// Whether a batch without records stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Empty {
+    Kept,
+    Dropped,
+}
+
+/// Goes through batches in the order of the log.
+#[derive(Debug)]
+pub(super) struct Filter<'r> {
+    rules: Rules<'r>,
+    transactions: &'r mut Transactions,
+    /// Which records of the batch stay; here for its memory.
+    kept: Vec<bool>,
+    tally: &'r mut Tally,
+}
+
+/// What was found out about the records of a batch; which of them stay is in `Filter::kept`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    kept: usize,
+    tombstones: bool,
+}
+
+impl<'r> Filter<'r> {
+    pub(super) fn new(
+        rules: Rules<'r>,
+        transactions: &'r mut Transactions,
+        tally: &'r mut Tally,
+    ) -> Self {
+        Self { rules, transactions, kept: Vec::new(), tally }
+    }
+
+    /// Appends what stays of `batch`, one batch or nothing. What it returns belongs into the transaction index.
+    pub(super) fn pass(
+        &mut self,
+        batch: &StoredBatch<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<AbortedEntry>, BatchProblem> {
+        let before = out.len();
+        self.tally.bytes_read += batch.bytes().len() as u64;
+        let aborted = match batch.header() {
+            None => {
+                self.pass_messages(batch, out)?;
+                None
+            }
+            Some(header) if header.is_control() => self.pass_control(&header, batch, out)?,
+            Some(header) => {
+                self.pass_data(&header, batch, out)?;
+                None
+            }
+        };
+        self.tally.bytes_kept += (out.len() - before) as u64;
+        Ok(aborted)
+    }
+
+    fn pass_data(
+        &mut self,
+        header: &BatchHeader,
+        batch: &StoredBatch<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), BatchProblem> {
+        if self.transactions.pass_data(header) {
+            self.finish_empty(header, out);
+            return Ok(());
+        }
+        if header.base_offset >= self.rules.clean_end {
+            self.count(header.records_count, header.records_count);
+            out.extend_from_slice(batch.bytes());
+            return Ok(());
+        }
+        let found = self.look_at_records(header, batch)?;
+        self.count(header.records_count, found.kept as i32);
+        if found.kept == 0 {
+            self.finish_empty(header, out);
+            return Ok(());
+        }
+        let horizon = self.new_horizon(header, found.tombstones);
+        if horizon.is_none() && found.kept == self.kept.len() {
+            out.extend_from_slice(batch.bytes());
+            return Ok(());
+        }
+        Ok(rewrite_batch(header, batch, &self.kept, horizon, out)?)
+    }
+
+    fn pass_control(
+        &mut self,
+        header: &BatchHeader,
+        batch: &StoredBatch<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<AbortedEntry>, BatchProblem> {
+        let fate = self.transactions.pass_control(header, read_marker(header, batch.bytes()));
+        let unneeded = fate == MarkerFate::Unneeded;
+        let goes = unneeded && header.delete_horizon().is_some_and(|due| due <= self.rules.now);
+        self.count(header.records_count, if goes { 0 } else { header.records_count });
+        if goes || header.records_count == 0 {
+            self.finish_empty(header, out);
+        } else if let Some(horizon) = self.new_horizon(header, unneeded) {
+            self.kept.clear();
+            self.kept.resize(header.records_count.unsigned_abs() as usize, true);
+            rewrite_batch(header, batch, &self.kept, Some(horizon), out)?;
+        } else {
+            out.extend_from_slice(batch.bytes());
+        }
+        match fate {
+            MarkerFate::NeededAbort(entry) => Ok(Some(entry)),
+            MarkerFate::Needed | MarkerFate::Unneeded => Ok(None),
+        }
+    }
+
+    fn pass_messages(
+        &mut self,
+        batch: &StoredBatch<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), BatchProblem> {
+        let messages = LegacyMessages::read(batch, DECOMPRESSED_BYTES_MAX)?;
+        self.kept.clear();
+        let mut found = Found::default();
+        for message in messages.iter() {
+            let (key, value) = (message.key, message.value);
+            let tombstones = self.rules.keep_legacy_tombstones;
+            let keep = self.rules.keep(message.offset, key, value.is_some() || tombstones);
+            found.add(keep, value.is_none());
+            self.kept.push(keep);
+        }
+        self.count(self.kept.len() as i32, found.kept as i32);
+        if batch.last_offset() >= self.rules.clean_end && found.kept == self.kept.len() {
+            out.extend_from_slice(batch.bytes());
+        } else if found.kept > 0 {
+            let horizon = found.tombstones.then(|| self.rules.horizon());
+            rewrite_messages(batch, &messages, &self.kept, horizon, out)?;
+        }
+        Ok(())
+    }
+
+    fn look_at_records(
+        &mut self,
+        header: &BatchHeader,
+        batch: &StoredBatch<'_>,
+    ) -> Result<Found, ReadRecordError> {
+        let records = &batch.bytes()[HEADER_LEN..];
+        let mut reader = RecordReader::new(header, records, DECOMPRESSED_BYTES_MAX)?;
+        let keep_tombstones = header.delete_horizon().is_none_or(|due| self.rules.now < due);
+        self.kept.clear();
+        let mut found = Found::default();
+        while let Some(record) = reader.next() {
+            let record = record?;
+            let may_stay = record.value.is_some() || keep_tombstones;
+            let keep = self.rules.keep(record.offset(header), record.key, may_stay);
+            found.add(keep, record.value.is_none());
+            self.kept.push(keep);
+        }
+        Ok(found)
+    }
+
+    /// The time from which on what is in the batch only to be seen for a while may go, if it is to be set now. Not behind the
+    /// clean end: what a tombstone there deletes may not be gone yet.
+    fn new_horizon(&self, header: &BatchHeader, wanted: bool) -> Option<Timestamp> {
+        let is_new = wanted && header.delete_horizon().is_none();
+        (is_new && header.last_offset() < self.rules.clean_end).then(|| self.rules.horizon())
+    }
+
+    fn finish_empty(&self, header: &BatchHeader, out: &mut Vec<u8>) {
+        if self.rules.fate_if_empty(header) == Empty::Kept {
+            rewrite::write_empty(header, out);
+        }
+    }
+
+    fn count(&mut self, read: i32, kept: i32) {
+        self.tally.records_read += u64::from(read.unsigned_abs());
+        self.tally.records_kept += u64::from(kept.unsigned_abs());
+    }
+}
+
+impl Found {
+    fn add(&mut self, kept: bool, is_tombstone: bool) {
+        self.kept += usize::from(kept);
+        self.tombstones |= kept && is_tombstone;
+    }
+}
+
+impl Rules<'_> {
+    fn keep(&self, offset: Offset, key: Option<&[u8]>, may_stay: bool) -> bool {
+        if offset >= self.clean_end {
+            return true;
+        }
+        let is_newest = |key| self.keys.get(key).is_none_or(|newest| offset >= newest);
+        may_stay && key.is_some_and(is_newest)
+    }
+
+    fn horizon(&self) -> Timestamp {
+        Timestamp::new(self.now.get().saturating_add(self.delete_retention_ms))
+    }
+
+    fn fate_if_empty(&self, header: &BatchHeader) -> Empty {
+        let ends_round = header.last_offset().plus(1) == self.round_end;
+        if ends_round || self.producers.need(header) { Empty::Kept } else { Empty::Dropped }
+    }
+}
+
+#[cfg(test)]
+mod tests;
