@@ -20,6 +20,10 @@ pub enum Job {
     Sync(Weak<Partition>),
     /// The checkpoints of a directory.
     Checkpoint(Weak<DataDirectory>),
+    /// Something may have become dirty in a compacted log.
+    ConsiderCleaning(Weak<Partition>),
+    /// The cleaner shall look at a log.
+    Clean(Weak<Partition>),
     /// Files renamed to `.deleted` whose delay may have passed.
     RemoveDeletedFiles(Weak<Partition>),
     /// The directory of a deleted partition.

@@ -1,6 +1,7 @@
 //! What the checkpoints of a log directory hold: values of the open partitions over those found at the start, so that a
 //! partition that was not touched in this life keeps its entry.
 
+use std::io;
 use std::sync::Arc;
 
 use super::data_directory::DataDirectory;
@@ -10,8 +11,18 @@ use crate::storage::{Checkpoint, OffsetCheckpoint};
 use crate::types::Offset;
 
 impl PartitionRegistry {
+    /// Writes a checkpoint of `directory` as it should be now. Blocks.
+    pub fn write_checkpoint(
+        &self,
+        directory: &Arc<DataDirectory>,
+        kind: Checkpoint,
+    ) -> io::Result<()> {
+        let _one_at_a_time = directory.lock_checkpoints();
+        directory.write_checkpoint(kind, &self.collect_checkpoint(directory, kind))
+    }
+
     /// The content that a checkpoint of `directory` should have now.
-    pub fn collect_checkpoint(
+    fn collect_checkpoint(
         &self,
         directory: &Arc<DataDirectory>,
         kind: Checkpoint,
@@ -43,5 +54,6 @@ fn value(partition: &Partition, kind: Checkpoint) -> Option<Offset> {
         Checkpoint::LogStart => {
             Some(partition.ends().view.log_start).filter(|start| *start > Offset::ZERO)
         }
+        Checkpoint::Cleaner => partition.cleaning().cleaned_to(),
     }
 }

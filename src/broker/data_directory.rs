@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::{Agenda, Job};
 use super::partition::Partition;
@@ -37,6 +37,9 @@ pub struct DataDirectory {
     recovery_points: OffsetCheckpoint,
     log_starts: OffsetCheckpoint,
     high_watermarks: OffsetCheckpoint,
+    cleaned: OffsetCheckpoint,
+    /// Held from collecting the values of a checkpoint until they are written, so that older ones never come last.
+    checkpointing: Mutex<()>,
     /// Taken out by the clean stop, which consumes it.
     files: Mutex<Option<LogDirectory>>,
     sync_queue: Arc<SyncQueue>,
@@ -96,6 +99,8 @@ impl DataDirectory {
             recovery_points: directory.read_checkpoint(Checkpoint::RecoveryPoint)?,
             log_starts: directory.read_checkpoint(Checkpoint::LogStart)?,
             high_watermarks: directory.read_checkpoint(Checkpoint::HighWatermark)?,
+            cleaned: read_cleaner_checkpoint(&directory),
+            checkpointing: Mutex::new(()),
             files: Mutex::new(Some(directory)),
             path,
             sync_queue,
@@ -149,6 +154,7 @@ impl DataDirectory {
             Checkpoint::RecoveryPoint => &self.recovery_points,
             Checkpoint::LogStart => &self.log_starts,
             Checkpoint::HighWatermark => &self.high_watermarks,
+            Checkpoint::Cleaner => &self.cleaned,
         }
     }
 
@@ -203,6 +209,16 @@ impl DataDirectory {
         }
     }
 
+    /// Plans a look of the cleaner.
+    pub fn plan_cleaning(&self, partition: &Arc<Partition>) {
+        self.agenda.plan(0, Job::ConsiderCleaning(Arc::downgrade(partition)));
+    }
+
+    /// Held while the values of a checkpoint are collected and written.
+    pub fn lock_checkpoints(&self) -> MutexGuard<'_, ()> {
+        self.checkpointing.lock()
+    }
+
     /// Writes a checkpoint durably, unless the directory is offline or closed. Blocks.
     pub fn write_checkpoint(&self, kind: Checkpoint, offsets: &OffsetCheckpoint) -> io::Result<()> {
         let files = self.files.lock();
@@ -231,6 +247,14 @@ impl DataDirectory {
             tracing::error!(directory = %self.path.display(), %error, "the clean stop could not be marked");
         }
     }
+}
+
+/// Without it everything is cleaned again, which costs time and no data: no reason to refuse a directory.
+fn read_cleaner_checkpoint(directory: &LogDirectory) -> OffsetCheckpoint {
+    directory.read_checkpoint(Checkpoint::Cleaner).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the cleaner begins anew");
+        OffsetCheckpoint::new()
+    })
 }
 
 fn millis(time: Duration) -> u64 {

@@ -72,8 +72,7 @@ impl Broker {
             if !opened.iter().any(inside) {
                 continue;
             }
-            let starts = self.partitions.collect_checkpoint(directory, Checkpoint::LogStart);
-            if directory.write_checkpoint(Checkpoint::LogStart, &starts).is_err() {
+            if self.partitions.write_checkpoint(directory, Checkpoint::LogStart).is_err() {
                 let failed = results.iter_mut().zip(opened).filter(|(_, one)| inside(one));
                 failed.for_each(|(result, _)| *result = Err(DeleteRecordsError::Storage));
             }

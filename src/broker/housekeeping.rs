@@ -18,8 +18,13 @@ use crate::storage::Checkpoint;
 /// `producer.id.expiration.check.interval.ms`).
 const EXPIRY_INTERVAL_MS: i64 = 600_000;
 
-const CHECKPOINTS: [Checkpoint; 3] =
-    [Checkpoint::RecoveryPoint, Checkpoint::LogStart, Checkpoint::HighWatermark];
+/// The cleaner writes its own after each round as well.
+const CHECKPOINTS: [Checkpoint; 4] = [
+    Checkpoint::RecoveryPoint,
+    Checkpoint::LogStart,
+    Checkpoint::HighWatermark,
+    Checkpoint::Cleaner,
+];
 
 impl Broker {
     /// Starts the task; it ends when the shutdown is requested. The caller owns the handle.
@@ -31,7 +36,7 @@ impl Broker {
             loop {
                 tokio::select! {
                     () = broker.agenda.wait() => {}
-                    () = broker.shutdown.requested() => return,
+                    () = broker.shutdown.requested() => return broker.cleaner.end(),
                 }
                 let worker = Arc::clone(&broker);
                 if env::spawn_blocking(move || worker.run_due_jobs()).await.is_err() {
@@ -66,6 +71,16 @@ impl Broker {
                     self.remove_deleted_files(&partition);
                 }
             }
+            Job::ConsiderCleaning(partition) => {
+                // What comes within this time is cleaned together.
+                let backoff_ms = self.partitions.cleaner_settings().backoff_ms;
+                self.agenda.plan(backoff_ms, Job::Clean(partition));
+            }
+            Job::Clean(partition) => {
+                if let Some(partition) = partition.upgrade() {
+                    self.cleaner.add(partition);
+                }
+            }
             Job::RemoveDirectory(path) => {
                 if let Err(error) = self.env.files.remove_dir_all(&path) {
                     tracing::error!(directory = %path.display(), %error, "a deleted partition could not be removed");
@@ -88,8 +103,7 @@ impl Broker {
             return;
         }
         for kind in CHECKPOINTS {
-            let offsets = self.partitions.collect_checkpoint(directory, kind);
-            if let Err(error) = directory.write_checkpoint(kind, &offsets) {
+            if let Err(error) = self.partitions.write_checkpoint(directory, kind) {
                 tracing::warn!(checkpoint = kind.file_name(), %error, "checkpoint not written");
                 directory.mark_changed();
             }
@@ -120,6 +134,8 @@ impl Broker {
     }
 
     fn apply_retention_to(&self, partition: &Arc<Partition>) {
+        // What is being cleaned is looked at in the next pass.
+        let Some(_busy) = partition.cleaning().try_lock() else { return };
         let high_watermark = partition.high_watermark();
         let mut appender = partition.lock();
         let deleted = appender.log.apply_retention(self.env.clock.wall(), high_watermark);

@@ -6,6 +6,7 @@
 
 mod agenda;
 mod checkpoints;
+mod cleaning;
 pub mod cluster;
 pub mod configs;
 mod coordinator_log;
@@ -38,6 +39,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use self::agenda::Agenda;
+use self::cleaning::Cleaner;
 pub use self::delete_records::{DeleteRecords, DeleteRecordsError, DeletedRecords};
 pub use self::fetch::{EpochEnd, Fetch, FetchError, FetchPartition, Fetched, FetchedPartitions};
 use self::fetch_sessions::FetchSessions;
@@ -91,6 +93,7 @@ pub struct Broker {
     pub fetch_sessions: FetchSessions,
     producer_ids: ProducerIds,
     groups: Arc<Coordinator<Groups>>,
+    cleaner: Cleaner,
     agenda: Arc<Agenda>,
     shutdown: Shutdown,
     housekeeping: Mutex<Option<JoinHandle<()>>>,

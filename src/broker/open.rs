@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::agenda::{Agenda, Job};
+use super::cleaning::{Cleaner, CleaningTools};
 use super::configs::BrokerConfigs;
 use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
@@ -99,11 +100,13 @@ impl Broker {
             metrics: Arc::clone(&args.metrics),
         });
         tell_of_changes(&args.metadata, &groups);
+        let cleaner = start_cleaner(&args, &partitions, &agenda)?;
         let sessions = args.settings.max_incremental_fetch_session_cache_slots;
         let broker = Arc::new(Self {
             fetch_sessions: FetchSessions::new(sessions),
             producer_ids: ProducerIds::default(),
             groups,
+            cleaner,
             env: args.env,
             settings: args.settings,
             in_force,
@@ -132,6 +135,7 @@ impl Broker {
             task.abort();
         }
         self.groups.close();
+        self.cleaner.close();
         let partitions = self.partitions.open_partitions();
         for partition in &partitions {
             partition.retire();
@@ -200,6 +204,18 @@ fn tell_of_changes(metadata: &MetadataStore, groups: &Arc<Coordinator<Groups>>) 
             groups.image_changed();
         }
     }));
+}
+
+fn start_cleaner(
+    args: &OpenBroker,
+    partitions: &Arc<PartitionRegistry>,
+    agenda: &Arc<Agenda>,
+) -> Result<Cleaner, OpenDirectoryError> {
+    let tools = CleaningTools::new(&args.env, partitions, agenda, &args.budget, &args.metrics);
+    Cleaner::start(tools).map_err(|source| {
+        let path = args.settings.metadata_log_dir.clone();
+        OpenDirectoryError::Io { path, source }
+    })
 }
 
 /// Whether every log was closed or its directory taken offline.

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, MutexGuard};
 
+use super::cleaning::CleaningState;
 use super::data_directory::DataDirectory;
 use super::fetch::{FetchInterests, Gain};
 use super::sync_wait::SyncWait;
@@ -46,6 +47,7 @@ pub struct Partition {
     /// Listed in the directory's sync queue; one partition is there once.
     queued: AtomicBool,
     retired: AtomicBool,
+    cleaning: CleaningState,
     sync_waits: Mutex<Vec<(Offset, Arc<SyncWait>)>>,
     fetch_interests: FetchInterests,
 }
@@ -127,13 +129,14 @@ pub enum SyncNeed {
 }
 
 impl Partition {
-    /// Takes over a log that was just opened and holds nothing unsynced.
+    /// Takes over a log that was just opened and holds nothing unsynced; `cleaned_to` is the cleaner's checkpoint.
     pub fn new(
         topic: Arc<TopicPartitions>,
         index: PartitionIndex,
         directory: Arc<DataDirectory>,
         leader_epoch: LeaderEpoch,
         log: Log,
+        cleaned_to: Option<Offset>,
     ) -> Arc<Self> {
         let view = Arc::clone(log.view());
         let end = view.log_end;
@@ -157,6 +160,7 @@ impl Partition {
             stable_end: AtomicI64::new(stable.get()),
             queued: AtomicBool::new(false),
             retired: AtomicBool::new(false),
+            cleaning: CleaningState::new(cleaned_to),
             sync_waits: Mutex::new(Vec::new()),
             fetch_interests: FetchInterests::default(),
         })
@@ -242,6 +246,7 @@ impl Partition {
         let mut appender = self.appender.lock();
         self.check_open()?;
         let epoch = self.leader_epoch();
+        let active_base = appender.log.active_base();
         let appended = match appender.log.append(batch, epoch, now) {
             Ok(appended) => appended,
             Err(error) => return Err(self.append_failed(appender, error)),
@@ -257,7 +262,11 @@ impl Partition {
             self.advance(appended.end_offset, appender.appended_bytes);
         }
         let unsynced_bytes = appender.appended_bytes - appender.sync_taken_bytes;
+        let rolled = appender.log.active_base() != active_base;
         drop(appender);
+        if rolled {
+            self.consider_cleaning();
+        }
         Ok((
             appended,
             self.need_after_append(durability, &appended, unsynced_bytes, first_unsynced),
@@ -273,6 +282,18 @@ impl Partition {
     pub fn queue_sync(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
             self.directory.sync_queue().push(Arc::clone(self));
+        }
+    }
+
+    /// What the cleaner knows of it.
+    pub fn cleaning(&self) -> &CleaningState {
+        &self.cleaning
+    }
+
+    /// Something may have become dirty: plans a look of the cleaner, unless one is planned or the topic is not compacted.
+    pub fn consider_cleaning(self: &Arc<Self>) {
+        if self.topic.policy().settings.cleanup_policy.compact && self.cleaning.plan() {
+            self.directory.plan_cleaning(self);
         }
     }
 
@@ -299,7 +320,7 @@ impl Partition {
     }
 
     /// Takes what must be synced; `None` if the disk has everything. For the sync thread.
-    pub fn take_sync(&self) -> Option<TakenSync> {
+    pub fn take_sync(self: &Arc<Self>) -> Option<TakenSync> {
         // Before the lock: an append after this store lists the partition again, one before it is covered by this work.
         self.queued.store(false, Ordering::Release);
         let mut appender = self.appender.lock();
@@ -315,7 +336,7 @@ impl Partition {
     }
 
     /// Everything of `taken` is on disk: raises the ends, lets replies and fetches go.
-    pub fn synced(&self, taken: &TakenSync) {
+    pub fn synced(self: &Arc<Self>, taken: &TakenSync) {
         let end = taken.work.end;
         self.appender.lock().log.synced(end);
         self.raise_synced_end(end, taken.appended_bytes);
@@ -396,20 +417,23 @@ impl Partition {
         SyncNeed::None
     }
 
-    fn raise_synced_end(&self, end: Offset, appended_bytes: u64) {
+    fn raise_synced_end(self: &Arc<Self>, end: Offset, appended_bytes: u64) {
         self.synced_end.fetch_max(end.get(), Ordering::AcqRel);
         self.advance(end, appended_bytes);
         self.settle_waits(|waited| waited <= end);
     }
 
     /// Raises the high watermark and tells waiting fetches what they gained.
-    fn advance(&self, end: Offset, appended_bytes: u64) {
+    fn advance(self: &Arc<Self>, end: Offset, appended_bytes: u64) {
         self.high_watermark.fetch_max(end.get(), Ordering::AcqRel);
         self.directory.mark_changed();
         let before = self.visible_bytes.fetch_max(appended_bytes, Ordering::AcqRel);
         let gained = usize::try_from(appended_bytes.saturating_sub(before)).unwrap_or(usize::MAX);
         let stable = self.ends().last_stable_offset;
         let moved = self.stable_end.swap(stable.get(), Ordering::AcqRel) != stable.get();
+        if moved && self.cleaning.take_waits_for_stable() {
+            self.consider_cleaning();
+        }
         let gain = if moved { Gain::All } else { Gain::Uncommitted };
         self.fetch_interests.gained(gained, gain);
     }

@@ -20,7 +20,7 @@ use super::data_directory::DataDirectory;
 use super::in_force::SettingsInForce;
 use super::partition::Partition;
 use super::topic_partitions::{Slot, TopicPartitions, TopicPolicy};
-use crate::config::{BrokerSettings, TopicSettings};
+use crate::config::{BrokerSettings, CleanerSettings, TopicSettings};
 use crate::log::TailPool;
 use crate::metadata::{ConfigResource, Image, MetadataStore, Topic};
 use crate::types::{LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicPartition};
@@ -177,6 +177,11 @@ impl PartitionRegistry {
                 );
             }
         }
+    }
+
+    /// Settings of the cleaner, as they are now.
+    pub fn cleaner_settings(&self) -> CleanerSettings {
+        self.in_force.get().cleaner
     }
 
     /// Settings of a topic: its overrides over what is set for the broker.

@@ -78,6 +78,7 @@ impl TopicPartitions {
         self.policy.store(Arc::new(policy));
         for partition in self.open_partitions() {
             partition.lock().log.set_settings(Arc::clone(&settings));
+            partition.consider_cleaning();
         }
     }
 

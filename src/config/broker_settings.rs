@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use super::cleaner_settings::CleanerSettings;
 use super::group_overrides::check_group_bounds;
 use super::layers::{Layers, Overrides, StaticValues};
 use super::listeners::{self, WrongListeners};
@@ -87,6 +88,7 @@ pub struct BrokerSettings {
     pub log_retention_check_interval_ms: i64,
     pub log_flush_offset_checkpoint_interval_ms: i64,
     pub num_recovery_threads_per_data_dir: usize,
+    pub cleaner: CleanerSettings,
     /// The one budget of bytes, `highwater.memory.bytes`.
     pub memory_bytes: usize,
     /// How batches from clients are checked (`highwater.validation`).
@@ -154,6 +156,7 @@ impl BrokerSettings {
             log_flush_offset_checkpoint_interval_ms: layers
                 .number("log.flush.offset.checkpoint.interval.ms"),
             num_recovery_threads_per_data_dir: size(layers, "num.recovery.threads.per.data.dir"),
+            cleaner: CleanerSettings::resolve(layers),
             memory_bytes: size(layers, "highwater.memory.bytes"),
             validation: validation(layers),
             log_level: layers.text("highwater.log.level").unwrap_or_default(),
@@ -190,6 +193,7 @@ impl BrokerSettings {
             max_connections_per_ip_overrides: per_ip_overrides(layers).unwrap_or_default(),
             producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
             num_recovery_threads_per_data_dir: size(layers, "num.recovery.threads.per.data.dir"),
+            cleaner: CleanerSettings::resolve(layers),
             topic_defaults: TopicSettings::resolve(layers, &Overrides::new()),
             ..self.clone()
         }

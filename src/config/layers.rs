@@ -149,6 +149,14 @@ impl<'a> Layers<'a> {
         }
     }
 
+    /// A broker setting of type double with a default.
+    pub(super) fn double(self, name: &str) -> f64 {
+        match self.known(name) {
+            Some(Value::Double(number)) => number,
+            other => unreachable!("{name} is no float with a default: {other:?}"),
+        }
+    }
+
     /// A broker setting of type boolean with a default.
     pub(super) fn flag(self, name: &str) -> bool {
         match self.known(name) {

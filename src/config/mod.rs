@@ -7,6 +7,7 @@
 mod alter;
 mod broker_overrides;
 mod broker_settings;
+mod cleaner_settings;
 mod describe;
 mod environment;
 mod group_overrides;
@@ -30,6 +31,7 @@ pub use broker_overrides::{
     BrokerScope, InvalidBrokerOverride, refuse_restart_only, validate_broker_overrides,
 };
 pub use broker_settings::{BrokerSettings, Durability, Listener, Validation};
+pub use cleaner_settings::CleanerSettings;
 pub use describe::{
     DescribedConfig, Synonym, describe_broker, describe_cluster_default, describe_group,
     describe_topic, status_text,

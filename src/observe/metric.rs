@@ -132,6 +132,13 @@ impl<L: Label, T: Default> Default for PerLabel<L, T> {
     }
 }
 
+impl<L: Label> PerLabel<L, Gauge> {
+    /// The sum over all values of the label.
+    pub fn of_all(&self) -> i64 {
+        self.values.iter().map(Gauge::get).sum()
+    }
+}
+
 impl<L: Label, T> PerLabel<L, T> {
     /// The metric of a value.
     pub fn of(&self, label: L) -> &T {

@@ -70,6 +70,14 @@ metrics! {
     group_consumer_rebalances: Counter = "kafka_server_group_coordinator_metrics_consumer_group_rebalance_count", "New epochs of groups of the consumer protocol.";
 
     segments_deleted: Counter = "highwater_segments_deleted_total", "Segments deleted by retention.";
+
+    cleaner_max_dirty_percent: Gauge = "kafka_log_logcleanermanager_max_dirty_percent", "Dirty share of the dirtiest log when the cleaner last chose one.";
+    cleaner_running: Gauge = "highwater_cleaner_running", "Logs that are being cleaned.";
+    cleaner_round_seconds: Durations = "highwater_cleaner_round_duration_seconds", "Duration of the cleaning of a log.";
+    cleaner_bytes_read: Counter = "highwater_cleaner_bytes_read_total", "Bytes of batches that the cleaner rewrote, as they were before.";
+    cleaner_bytes_written: Counter = "highwater_cleaner_bytes_written_total", "Bytes of batches that were left of them.";
+    cleaner_records_removed: Counter = "highwater_cleaner_records_removed_total", "Records that the cleaner removed, but for those of aborted transactions.";
+    cleaner_uncleanable: PerLabel<CleaningFailure, Gauge> = "kafka_log_logcleanermanager_uncleanable_partitions_count", "Partitions whose cleaning failed, which are not cleaned before the next start, by reason.";
 }
 
 fn row<T: Expose>(out: &mut String, name: &str, help: &str, metric: &T) {
@@ -122,6 +130,20 @@ label! {
         /// There was no room for a request in highwater.memory.bytes.
         Memory = "memory",
         /// A handler panicked.
+        Panic = "panic",
+    }
+}
+
+label! {
+    /// Why a log cannot be cleaned.
+    CleaningFailure as "reason" {
+        /// A batch is damaged or cannot be read.
+        Damaged = "damaged",
+        /// A batch has more keys than the map may hold.
+        Keys = "keys",
+        /// A file cannot be read or written.
+        Disk = "disk",
+        /// The cleaner panicked.
         Panic = "panic",
     }
 }

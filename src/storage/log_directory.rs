@@ -15,7 +15,7 @@ use crate::types::{BrokerId, DirectoryId, TopicPartition};
 
 const LOCK_FILE: &str = ".lock";
 
-/// The checkpoints that cover all partitions of a directory. `cleaner-offset-checkpoint` stays as it is found.
+/// The checkpoints that cover all partitions of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoint {
     /// First offset not known to be synced.
@@ -24,6 +24,8 @@ pub enum Checkpoint {
     LogStart,
     /// High watermarks.
     HighWatermark,
+    /// First offsets that the cleaner has not cleaned, of compacted partitions.
+    Cleaner,
 }
 
 impl Checkpoint {
@@ -33,6 +35,7 @@ impl Checkpoint {
             Self::RecoveryPoint => "recovery-point-offset-checkpoint",
             Self::LogStart => "log-start-offset-checkpoint",
             Self::HighWatermark => "replication-offset-checkpoint",
+            Self::Cleaner => "cleaner-offset-checkpoint",
         }
     }
 }

@@ -251,9 +251,10 @@ impl Life {
                 return values;
             }
             let bytes = bytes_of(&fetched.records);
-            let read = values_in(&bytes);
-            from = read.last().expect("a record").0 + 1;
-            values.extend(read);
+            // The last batch may have been cut, or emptied by the cleaner.
+            let whole = scan::scan(&bytes).last().expect("a whole batch").1;
+            from = whole.last_offset().get() + 1;
+            values.extend(values_in(&bytes).into_iter().filter(|(at, _)| *at >= offset));
         }
     }
 

@@ -79,7 +79,12 @@ impl ClosedPartition {
         let name = self.name();
         let starts = place.checkpoint_at_start(Checkpoint::LogStart);
         let log_start = starts.get(&name).copied().unwrap_or(Offset::ZERO);
-        let result = self.open_in(&place, place.start_mode(&name), log_start);
+        let found = Found {
+            start: place.start_mode(&name),
+            log_start,
+            cleaned_to: place.checkpoint_at_start(Checkpoint::Cleaner).get(&name).copied(),
+        };
+        let result = self.open_in(&place, found);
         if let Err(OpenPartitionError::Log(OpenError::OtherTopic { .. })) = result {
             // Left by a topic of this name whose deletion was cut short.
             self.registry.placement.forget(&name);
@@ -91,15 +96,15 @@ impl ClosedPartition {
 
     fn open_new(&self) -> Result<Opened, OpenPartitionError> {
         let place = self.registry.placement.choose().ok_or(OpenPartitionError::Offline)?;
-        let result = self.open_in(&place, StartMode::Clean, Offset::ZERO);
+        let new = Found { start: StartMode::Clean, log_start: Offset::ZERO, cleaned_to: None };
+        let result = self.open_in(&place, new);
         Ok((place, result))
     }
 
     fn open_in(
         &self,
         directory: &Arc<DataDirectory>,
-        start: StartMode,
-        log_start: Offset,
+        found: Found,
     ) -> Result<Arc<Partition>, OpenPartitionError> {
         if directory.is_offline() {
             return Err(OpenPartitionError::Offline);
@@ -112,15 +117,25 @@ impl ClosedPartition {
             settings: Arc::clone(&self.topic.policy().settings),
             tail_pool: Arc::clone(&self.registry.tail_pool),
             producer_id_expiration_ms: self.registry.in_force.get().producer_id_expiration_ms,
-            start,
-            log_start,
+            start: found.start,
+            log_start: found.log_start,
         })?;
         // What recovery kept may be in the page cache alone, and consumers are about to see it.
         sync_whole(directory, &mut log, &path)?;
         let topic = Arc::clone(&self.topic);
         let directory = Arc::clone(directory);
-        Ok(Partition::new(topic, self.slot.index, directory, self.leader_epoch, log))
+        let (index, epoch) = (self.slot.index, self.leader_epoch);
+        let partition = Partition::new(topic, index, directory, epoch, log, found.cleaned_to);
+        partition.consider_cleaning();
+        Ok(partition)
     }
+}
+
+/// What is known of a log before it is opened.
+struct Found {
+    start: StartMode,
+    log_start: Offset,
+    cleaned_to: Option<Offset>,
 }
 
 /// Where a partition lies, and the partition if its files are in order.

@@ -21,6 +21,10 @@ impl PartitionRegistry {
             if let Some(partition) = slot.partition() {
                 partition.retire();
                 slot.set_partition(None);
+                // Whoever cleans it stops now, and must not meet a directory of the same name that comes next.
+                drop(partition.cleaning().lock());
+                // What the checkpoints say of it goes.
+                partition.directory().mark_changed();
             }
             let name = TopicPartition { topic: topic.name.clone(), partition: slot.index };
             self.placement.forget(&name);

@@ -3,8 +3,6 @@
 use super::super::setting::{Setting, settings};
 use super::super::valid::*;
 
-const CLEANER: &str = "The log cleaner, which compacts topics; it is not built yet.";
-
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
     "background.threads": Int = "10", at_least(1), High, cluster_wide, not_here
@@ -20,32 +18,33 @@ pub(super) const ROWS: &[Setting] = settings! {
         => "Level for compression.type=zstd.";
     "cordoned.log.dirs": List = "", ANY, Medium, per_broker, not_here
         => "Directories that take no new partitions; not built yet.";
-    "log.cleaner.backoff.ms": Long = "15000", at_least(0), Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.dedupe.buffer.size": Long = "134217728", ANY, Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.delete.retention.ms": Long = "86400000", at_least(0), Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.enable": Boolean = "true", ANY, Medium, read_only, later
-        => CLEANER;
-    "log.cleaner.io.buffer.load.factor": Double = "0.9", ANY, Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.io.buffer.size": Int = "524288", at_least(0), Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.io.max.bytes.per.second": Double = "1.7976931348623157E308", ANY, Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.max.compaction.lag.ms": Long = "9223372036854775807", at_least(1), Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.min.cleanable.ratio": Double = "0.5", ratio(0.0, 1.0), Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.min.compaction.lag.ms": Long = "0", at_least(0), Medium, cluster_wide, later
-        => CLEANER;
-    "log.cleaner.threads": Int = "1", at_least(0), Medium, cluster_wide, later
-        => CLEANER;
+    "log.cleaner.backoff.ms": Long = "15000", at_least(0), Medium, cluster_wide, acts
+        => "What happened to a compacted log is looked at after this time, together with what came meanwhile.";
+    "log.cleaner.dedupe.buffer.size": Long = "134217728", ANY, Medium, cluster_wide, acts
+        => "Memory for the maps of keys of all cleaner threads. It is taken as keys come and given back after each \
+            log, counts against highwater.memory.bytes and is at most a quarter of that.";
+    "log.cleaner.delete.retention.ms": Long = "86400000", at_least(0), Medium, cluster_wide, acts
+        => "How long a tombstone stays readable after what it deletes is gone, unless the topic says otherwise.";
+    "log.cleaner.enable": Boolean = "true", ANY, Medium, read_only, acts
+        => "Whether compacted topics are compacted.";
+    "log.cleaner.io.buffer.load.factor": Double = "0.9", ANY, Medium, cluster_wide, acts
+        => "Fullest that a map of keys gets. A log with more keys is cleaned in several passes.";
+    "log.cleaner.io.buffer.size": Int = "524288", at_least(0), Medium, cluster_wide, acts
+        => "Memory for reading and writing in all cleaner threads.";
+    "log.cleaner.io.max.bytes.per.second": Double = "1.7976931348623157E308", ANY, Medium, cluster_wide, acts
+        => "Bytes that the cleaner reads and writes in a second, all threads together.";
+    "log.cleaner.max.compaction.lag.ms": Long = "9223372036854775807", at_least(1), Medium, cluster_wide, acts
+        => "Longest time that a record of a compacted topic stays uncompacted, unless the topic says otherwise.";
+    "log.cleaner.min.cleanable.ratio": Double = "0.5", ratio(0.0, 1.0), Medium, cluster_wide, acts
+        => "Share of a compacted log that must be uncleaned before it is cleaned, unless the topic says otherwise.";
+    "log.cleaner.min.compaction.lag.ms": Long = "0", at_least(0), Medium, cluster_wide, acts
+        => "Shortest time that a record of a compacted topic stays uncompacted, unless the topic says otherwise.";
+    "log.cleaner.threads": Int = "1", at_least(0), Medium, cluster_wide, acts
+        => "Logs that are cleaned at the same time. A change while the broker runs acts at its next start.";
     "log.cleanup.policy": List = "delete", list_of(&["compact", "delete"]), Medium, cluster_wide, acts
         => "What happens to old data unless the topic says otherwise: 'delete' removes it by time and size, \
-            'compact' keeps the newest record of each key (records without a key are then refused; the \
-            compaction itself is not built yet), an empty list keeps everything.";
+            'compact' keeps the newest record of each key (records without a key are then refused), an empty list \
+            keeps everything.";
     "log.dir": List = "/tmp/kafka-logs", NON_EMPTY_LIST, High, read_only, acts
         => "Directory for the data if log.dirs is not set.";
     "log.dir.failure.timeout.ms": Long = "30000", at_least(1), Low, read_only, later

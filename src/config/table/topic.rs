@@ -11,8 +11,7 @@ const THROTTLED_REPLICATION: &str =
 pub(super) const ROWS: &[Setting] = topic_settings! {
     "cleanup.policy": List = "delete", list_of(&["compact", "delete"]), Medium, ["log.cleanup.policy"], acts
         => "What happens to old data: 'delete' removes it by time and size, 'compact' keeps the newest record \
-            of each key (records without a key are then refused; the compaction itself is not built yet), an \
-            empty list keeps everything.";
+            of each key (records without a key are then refused), an empty list keeps everything.";
     "compression.gzip.level": Int = "-1", between_or(1, 9, -1), Medium, ["compression.gzip.level"], acts
         => "Level for compression.type=gzip; -1 is gzip's own default.";
     "compression.lz4.level": Int = "9", between(1, 17), Medium, ["compression.lz4.level"], acts
@@ -22,8 +21,9 @@ pub(super) const ROWS: &[Setting] = topic_settings! {
             and the names of codecs rewrite batches that differ.";
     "compression.zstd.level": Int = "3", between(-131072, 22), Medium, ["compression.zstd.level"], acts
         => "Level for compression.type=zstd.";
-    "delete.retention.ms": Long = "86400000", at_least(0), Medium, ["log.cleaner.delete.retention.ms"], later
-        => "How long a tombstone stays readable in a compacted topic. The compaction itself is not built yet.";
+    "delete.retention.ms": Long = "86400000", at_least(0), Medium, ["log.cleaner.delete.retention.ms"], acts
+        => "How long a tombstone, or the marker of a transaction, stays readable in a compacted topic after what it \
+            is about is gone.";
     "errors.deadletterqueue.group.enable": Boolean = "false", ANY, Medium, [], later
         => "Lets share groups put records that they give up into this topic; not built yet.";
     "file.delete.delay.ms": Long = "60000", at_least(0), Medium, ["log.segment.delete.delay.ms"], acts
@@ -52,9 +52,9 @@ pub(super) const ROWS: &[Setting] = topic_settings! {
         => TIERING;
     "local.retention.ms": Long = "-2", at_least(-2), Medium, ["log.local.retention.ms"], not_here
         => TIERING;
-    "max.compaction.lag.ms": Long = "9223372036854775807", at_least(1), Medium, ["log.cleaner.max.compaction.lag.ms"], later
-        => "Longest time that a record of a compacted topic stays uncompacted: a new segment is begun by then. \
-            The compaction itself is not built yet.";
+    "max.compaction.lag.ms": Long = "9223372036854775807", at_least(1), Medium, ["log.cleaner.max.compaction.lag.ms"], acts
+        => "Longest time that a record of a compacted topic stays uncompacted: a new segment is begun by then, at the \
+            next append, and the log is cleaned whatever share of it is dirty.";
     "max.decompressed.message.bytes": Int = "2147483639", between(1, 2147483639), Medium, ["max.decompressed.message.bytes"], acts
         => "Largest record of a compressed batch from a producer, decompressed. What is stored stays readable if it is \
             lowered. A whole batch may decompress to 128 times max.message.bytes, and to 16 MiB in any case.";
@@ -67,10 +67,10 @@ pub(super) const ROWS: &[Setting] = topic_settings! {
     "message.timestamp.type": String = "CreateTime", one_of(&["CreateTime", "LogAppendTime"]), Medium, ["log.message.timestamp.type"], acts
         => "Whose time records carry: the producer's (CreateTime) or the broker's at the append \
             (LogAppendTime).";
-    "min.cleanable.dirty.ratio": Double = "0.5", ratio(0.0, 1.0), Medium, ["log.cleaner.min.cleanable.ratio"], later
-        => "Share of a compacted topic's log that must be uncleaned before it is cleaned. The compaction itself is not built yet.";
-    "min.compaction.lag.ms": Long = "0", at_least(0), Medium, ["log.cleaner.min.compaction.lag.ms"], later
-        => "Shortest time that a record of a compacted topic stays uncompacted. The compaction itself is not built yet.";
+    "min.cleanable.dirty.ratio": Double = "0.5", ratio(0.0, 1.0), Medium, ["log.cleaner.min.cleanable.ratio"], acts
+        => "Share of a compacted log that must be uncleaned before it is cleaned.";
+    "min.compaction.lag.ms": Long = "0", at_least(0), Medium, ["log.cleaner.min.compaction.lag.ms"], acts
+        => "Shortest time that a record of a compacted topic stays uncompacted.";
     "min.insync.replicas": Int = "1", at_least(1), Medium, ["min.insync.replicas"], acts
         => "Replicas that must have a record before acks=all is answered. There is one replica, which is \
             enough, as in Kafka.";

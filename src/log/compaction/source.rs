@@ -10,6 +10,7 @@ use super::CleanError;
 use super::last_records::{LastRecord, LastRecords};
 use crate::config::TopicSettings;
 use crate::env::Env;
+use crate::log::access::Access;
 use crate::log::batch_reader::BatchReader;
 use crate::log::log::Log;
 use crate::log::scan::StoredBatch;
@@ -87,7 +88,7 @@ impl<'s> SegmentScan<'s> {
         read_bytes: usize,
     ) -> Result<Self, CleanError> {
         let scan = if from > segment.base {
-            segment.scan_from(from, segment.sealed_len)
+            segment.scan_from(from, segment.sealed_len, Access::Blocking)
         } else {
             segment.scan_from_start(segment.sealed_len)
         };
