@@ -100,7 +100,9 @@ impl Broker {
             metrics: Arc::clone(&args.metrics),
         });
         tell_of_changes(&args.metadata, &groups);
-        let cleaner = start_cleaner(&args, &partitions, &agenda)?;
+        let tools =
+            CleaningTools::new(&args.env, &partitions, &agenda, &args.budget, &args.metrics);
+        let cleaner = start_cleaner(tools, &args.settings)?;
         let sessions = args.settings.max_incremental_fetch_session_cache_slots;
         let broker = Arc::new(Self {
             fetch_sessions: FetchSessions::new(sessions),
@@ -207,13 +209,11 @@ fn tell_of_changes(metadata: &MetadataStore, groups: &Arc<Coordinator<Groups>>) 
 }
 
 fn start_cleaner(
-    args: &OpenBroker,
-    partitions: &Arc<PartitionRegistry>,
-    agenda: &Arc<Agenda>,
+    tools: CleaningTools,
+    settings: &BrokerSettings,
 ) -> Result<Cleaner, OpenDirectoryError> {
-    let tools = CleaningTools::new(&args.env, partitions, agenda, &args.budget, &args.metrics);
     Cleaner::start(tools).map_err(|source| {
-        let path = args.settings.metadata_log_dir.clone();
+        let path = settings.metadata_log_dir.clone();
         OpenDirectoryError::Io { path, source }
     })
 }

@@ -145,7 +145,7 @@ impl Worker {
             now: self.tools.env.clock.wall(),
         };
         let settings = Arc::clone(&partition.topic().policy().settings);
-        assess(&ends.view, &settings, &standing).map_err(CleanError::Read)
+        assess(&ends.view, &settings, &standing).map_err(CleanError::of_read)
     }
 
     fn plan_next_look(&self, partition: &Arc<Partition>, assessment: &Assessment) {

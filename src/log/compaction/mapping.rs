@@ -40,7 +40,7 @@ impl Mapping<'_> {
         let DirtyRange { from, to } = self.range;
         let mut place = Place { end: from, transactions: Transactions::default() };
         let segments = &self.source.view.segments;
-        let aborted = aborted::entries_between(segments, from, to).map_err(CleanError::Read)?;
+        let aborted = aborted::entries_between(segments, from, to).map_err(CleanError::of_read)?;
         place.transactions.announce(aborted);
         for (segment, end) in self.source.segments_between(from, to) {
             if let Some(Stopped(full)) = self.map_segment(&segment, end, &mut place)? {

@@ -31,6 +31,7 @@ pub use self::key_map::KeyMapLimits;
 pub use self::round::Round;
 pub use self::source::CleaningSource;
 pub use self::swap::{ReplaceError, Replacement};
+use crate::env::is_no_room;
 use crate::types::Offset;
 
 /// What a round maps: from the end of the last one to where nothing may be cleaned yet.
@@ -86,8 +87,8 @@ pub enum CleanError {
     /// The byte budget has nothing left for a map; later it may.
     #[error("there is no memory for a map of the keys")]
     NoMemory,
-    /// The disk is full; later it may have room.
-    #[error("there is no room for the cleaned segments")]
+    /// The disk is full, or no further file may be opened; later it may be otherwise.
+    #[error("the disk is full, or no further file may be opened")]
     NoRoom,
     /// A file cannot be read.
     #[error("reading the log failed: {0}")]
@@ -102,6 +103,11 @@ pub enum CleanError {
 
 impl CleanError {
     fn of_write(error: io::Error) -> Self {
-        if super::append::is_full(&error) { Self::NoRoom } else { Self::Write(error) }
+        if is_no_room(&error) { Self::NoRoom } else { Self::Write(error) }
+    }
+
+    /// Of a failed read, or a file that could not be opened.
+    pub fn of_read(error: io::Error) -> Self {
+        if is_no_room(&error) { Self::NoRoom } else { Self::Read(error) }
     }
 }

@@ -135,7 +135,7 @@ impl SegmentWork<'_> {
     ) -> Result<(), CleanError> {
         let segments = &self.source.view.segments;
         let aborted = aborted::entries_between(segments, segment.base, *end);
-        transactions.announce(aborted.map_err(CleanError::Read)?);
+        transactions.announce(aborted.map_err(CleanError::of_read)?);
         let mut filter = Filter::new(rules, transactions, tally);
         let mut scan = SegmentScan::begin(segment, *end, segment.base, self.limits.buffer_bytes)?;
         let mut kept = Vec::new();
@@ -170,7 +170,7 @@ fn to_size((segment, end): &Sealed) -> SegmentSize {
 fn sync_sources(source: &CleaningSource, range: DirtyRange) -> Result<(), CleanError> {
     let from = range.from.max(source.recovery_point);
     for (segment, _) in source.segments_between(from, range.to) {
-        let file = segment.files.open(FileKind::Log).map_err(CleanError::Read)?;
+        let file = segment.files.open(FileKind::Log).map_err(CleanError::of_read)?;
         file.sync().map_err(CleanError::SourceSync)?;
         segment.files.close();
     }

@@ -64,7 +64,7 @@ impl CleaningSource {
     /// When a segment was last written to; −1 if nobody knows.
     pub(super) fn modified(&self, segment: &Segment) -> Result<Timestamp, CleanError> {
         let path = segment.files.path(FileKind::Log);
-        let stat = self.env.files.stat(&path).map_err(CleanError::Read)?;
+        let stat = self.env.files.stat(&path).map_err(CleanError::of_read)?;
         Ok(stat.map_or(Timestamp::NONE, |stat| stat.modified))
     }
 }
@@ -92,8 +92,8 @@ impl<'s> SegmentScan<'s> {
         } else {
             segment.scan_from_start(segment.sealed_len)
         };
-        let position = scan.map_err(CleanError::Read)?.position();
-        let file = segment.files.open(FileKind::Log).map_err(CleanError::Read)?;
+        let position = scan.map_err(CleanError::of_read)?.position();
+        let file = segment.files.open(FileKind::Log).map_err(CleanError::of_read)?;
         let reader = BatchReader::new(file, position, segment.sealed_len).reading(read_bytes);
         Ok(Self { segment, end, reader, next_offset: segment.base })
     }
@@ -103,7 +103,7 @@ impl<'s> SegmentScan<'s> {
         let at = self.reader.position();
         let base = self.segment.base;
         let damaged = |reason: String| CleanError::Damaged { base, position: at, reason };
-        let Some((_, batch)) = self.reader.next().map_err(CleanError::Read)? else {
+        let Some((_, batch)) = self.reader.next().map_err(CleanError::of_read)? else {
             if at < self.segment.sealed_len {
                 return Err(damaged("no batch can begin there".to_owned()));
             }
