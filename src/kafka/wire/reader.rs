@@ -37,6 +37,14 @@ pub enum Malformed {
         /// Where it is.
         at: usize,
     },
+    /// A string longer than Kafka accepts in any version.
+    #[error("a string of {len} bytes at byte {at}")]
+    TextTooLong {
+        /// Its length.
+        len: usize,
+        /// Where it is.
+        at: usize,
+    },
     /// A varint of more than 32 bits.
     #[error("a varint of more than 32 bits at byte {at}")]
     Varint {
@@ -56,6 +64,9 @@ pub enum Malformed {
         at: usize,
     },
 }
+
+/// The longest string of any version: what a classic length can say, and what Kafka accepts where the length is compact.
+pub const TEXT_BYTES_MAX: usize = i16::MAX as usize;
 
 /// A cursor that never reads beyond its bytes and never allocates.
 #[derive(Clone, Copy, Debug)]
@@ -131,12 +142,15 @@ impl<'a> Reader<'a> {
         self.nullable_text()?.ok_or(Malformed::Null { at })
     }
 
-    /// Length of a string in bytes; `None` for null.
+    /// Length of a string in bytes, [`TEXT_BYTES_MAX`] at most; `None` for null.
     pub fn text_len(&mut self) -> Result<Option<usize>, Malformed> {
-        if self.flexible {
-            return self.len();
-        }
         let at = self.at;
+        if self.flexible {
+            return match self.len()? {
+                Some(len) if len > TEXT_BYTES_MAX => Err(Malformed::TextTooLong { len, at }),
+                len => Ok(len),
+            };
+        }
         let length = self.int16()?;
         length_or_null(length.into(), at)
     }
@@ -260,6 +274,19 @@ mod tests {
         assert_eq!(reader.text(), Ok("a"));
         assert_eq!(reader.nullable_bytes(), Ok(None));
         assert_eq!(reader.nullable_bytes(), Ok(Some(&[][..])));
+    }
+
+    #[test]
+    fn a_compact_string_is_no_longer_than_a_classic_one() {
+        let with_length = |len: usize| {
+            // The length plus one, in three groups of seven bits.
+            let varint = [len as u8 | 0x80, (len >> 7) as u8 | 0x80, (len >> 14) as u8];
+            [&varint[..], &vec![b'a'; len - 1]].concat()
+        };
+        assert!(Reader::new(&with_length(TEXT_BYTES_MAX + 1), true).text().is_ok());
+        let error = Malformed::TextTooLong { len: TEXT_BYTES_MAX + 1, at: 0 };
+        let too_long = with_length(TEXT_BYTES_MAX + 2);
+        assert_eq!(Reader::new(&too_long, true).text(), Err(error));
     }
 
     #[test]
