@@ -48,6 +48,7 @@ targets! {
     offset_checkpoint: seeds::golden("offset-checkpoint"), targets::offset_checkpoint;
     meta_properties: seeds::golden("meta.properties"), targets::meta_properties;
     clean_shutdown: seeds::golden("kafka_cleanshutdown"), targets::clean_shutdown;
+    group_record: seeds::group_records(), targets::group_record;
     metadata_record: seeds::metadata_records(), targets::metadata_record;
     properties_file: seeds::properties_files(), targets::properties_file;
     settings: seeds::properties_files(), targets::settings;

@@ -148,6 +148,22 @@ pub fn legacy() -> Vec<Seed> {
 }
 
 /// Values of Kafka's metadata records.
+/// Records of groups as Apache Kafka writes them: the length of the key in two bytes, key, value.
+pub fn group_records() -> Vec<Seed> {
+    let mut lines = String::new();
+    let compressed = include_bytes!("../golden/groups/records.jsonl.gz");
+    GzDecoder::new(&compressed[..]).read_to_string(&mut lines).expect("gzip of text");
+    seeds(lines.lines().map(group_record), as_they_are)
+}
+
+fn group_record(line: &str) -> Vec<u8> {
+    let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    let bytes = |name: &str| line[name].as_str().map(from_hex).unwrap_or_default();
+    let (key, value) = (bytes("key"), bytes("value"));
+    let length = u16::try_from(key.len()).expect("a short key");
+    [&length.to_be_bytes()[..], &key, &value].concat()
+}
+
 pub fn metadata_records() -> Vec<Seed> {
     seeds(
         metadata_log(|header, _, value| (!header.is_control()).then(|| value.to_vec())),
