@@ -412,6 +412,17 @@ pub static APIS: &[Api] = &[
         handle: handlers::consumer_group_describe::handle,
     },
     Api {
+        key: 74,
+        name: "ListConfigResources",
+        versions: 0..=1,
+        advertised_from: 0,
+        flexible_from: 0,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::LIST_CONFIG_RESOURCES),
+        handle: handlers::list_config_resources::handle,
+    },
+    Api {
         key: 75,
         name: "DescribeTopicPartitions",
         versions: 0..=0,

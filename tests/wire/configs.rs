@@ -5,9 +5,10 @@ use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
 use kafka_protocol::messages::incremental_alter_configs_request::{
     AlterConfigsResource, AlterableConfig,
 };
+use kafka_protocol::messages::list_config_resources_response::ConfigResource;
 use kafka_protocol::messages::{
     DescribeConfigsRequest, DescribeConfigsResponse, IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
+    IncrementalAlterConfigsResponse, ListConfigResourcesRequest, ListConfigResourcesResponse,
 };
 use kafka_protocol::protocol::StrBytes;
 
@@ -19,13 +20,16 @@ use crate::records::batch;
 const API_VERSIONS: i16 = 18;
 const DESCRIBE_CONFIGS: i16 = 32;
 const INCREMENTAL_ALTER_CONFIGS: i16 = 44;
+const LIST_CONFIG_RESOURCES: i16 = 74;
 
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
+const BROKER_LOGGER: i8 = 8;
 const GROUP: i8 = 32;
 
 const NONE: i16 = 0;
 const MESSAGE_TOO_LARGE: i16 = 10;
+const UNSUPPORTED_VERSION: i16 = 35;
 const INVALID_CONFIG: i16 = 40;
 const INVALID_REQUEST: i16 = 42;
 const POLICY_VIOLATION: i16 = 44;
@@ -110,8 +114,40 @@ async fn a_group_has_configs_before_it_exists() {
     );
     let (code, message) = try_set(&mut session, GROUP, "", key, Some("50000")).await;
     assert_eq!((code, &*message), (INVALID_REQUEST, "Default group resources are not allowed."));
+    assert_eq!(listed(&mut session, &[GROUP]).await, [("g".to_owned(), GROUP)]);
     set(&mut session, GROUP, "g", key, None).await;
     assert_eq!(described(&mut session).await, ("45000".to_owned(), default));
+    assert_eq!(listed(&mut session, &[GROUP]).await, []);
+    session.broker.stop().await;
+}
+
+/// Name and type of what there is to configure.
+async fn listed(session: &mut Session, types: &[i8]) -> Vec<(String, i8)> {
+    let request = ListConfigResourcesRequest::default().with_resource_types(types.to_vec());
+    let answer: ListConfigResourcesResponse =
+        session.call(LIST_CONFIG_RESOURCES, 1, &request).await;
+    assert_eq!(answer.error_code, NONE);
+    let resource = |r: ConfigResource| (r.resource_name.to_string(), r.resource_type);
+    answer.config_resources.into_iter().map(resource).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_be_configured_is_listed_by_type() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    set(&mut session, GROUP, "g", "consumer.session.timeout.ms", Some("50000")).await;
+    let all = [("g", GROUP), ("1", BROKER_LOGGER), ("1", BROKER), ("t", TOPIC)];
+    let all = all.map(|(name, kind)| (name.to_owned(), kind));
+    assert_eq!(listed(&mut session, &[]).await, all);
+    assert_eq!(listed(&mut session, &[TOPIC, BROKER]).await, all[2..]);
+    let subscriptions = ListConfigResourcesRequest::default();
+    let answer: ListConfigResourcesResponse =
+        session.call(LIST_CONFIG_RESOURCES, 0, &subscriptions).await;
+    assert_eq!((answer.error_code, answer.config_resources.len()), (NONE, 0));
+    let unknown = ListConfigResourcesRequest::default().with_resource_types(vec![3]);
+    let answer: ListConfigResourcesResponse =
+        session.call(LIST_CONFIG_RESOURCES, 1, &unknown).await;
+    assert_eq!(answer.error_code, UNSUPPORTED_VERSION);
     session.broker.stop().await;
 }
 

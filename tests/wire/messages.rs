@@ -81,5 +81,6 @@ by_key! {
     60 => DescribeClusterRequest, DescribeClusterResponse;
     68 => ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse;
     69 => ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse;
+    74 => ListConfigResourcesRequest, ListConfigResourcesResponse;
     75 => DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse;
 }

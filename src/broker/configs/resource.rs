@@ -19,6 +19,17 @@ pub enum ResourceType {
 }
 
 impl ResourceType {
+    /// The number on the wire.
+    pub fn code(self) -> i8 {
+        match self {
+            Self::Topic => 2,
+            Self::Broker => 4,
+            Self::BrokerLogger => 8,
+            Self::ClientMetrics => 16,
+            Self::Group => 32,
+        }
+    }
+
     /// From the number on the wire.
     pub fn from_code(code: i8) -> Option<Self> {
         match code {

@@ -244,6 +244,9 @@ pub static CONSUMER_GROUP_HEARTBEAT: &[Field] = &[
 /// ConsumerGroupDescribe (69).
 pub static CONSUMER_GROUP_DESCRIBE: &[Field] = &[always(List(&Text)), always(BYTE)];
 
+/// ListConfigResources (74).
+pub static LIST_CONFIG_RESOURCES: &[Field] = &[since(1, List(&BYTE))];
+
 /// DescribeTopicPartitions (75).
 pub static DESCRIBE_TOPIC_PARTITIONS: &[Field] = &[
     always(Structs(&[always(Text)])),
