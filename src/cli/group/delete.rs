@@ -61,10 +61,10 @@ pub(super) async fn delete_offsets(
         table.push([topic.clone(), partition.to_string(), told.to_owned()]);
     }
     table.write(out)?;
-    match outcomes.iter().filter(|outcome| outcome.refused.is_some()).count() {
-        0 => Ok(()),
-        refused => Err(CommandError::Failed(format!("{refused} offsets were not deleted"))),
+    if outcomes.iter().any(|outcome| outcome.refused.is_some()) {
+        return Err(CommandError::Failed("not every offset was deleted".to_owned()));
     }
+    Ok(())
 }
 
 /// The partitions named, or those of the topic that have an offset: the topic itself may be gone.

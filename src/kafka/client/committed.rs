@@ -120,7 +120,7 @@ impl Client {
                 (name.clone(), partition.partition_index, partition.error_code)
             })
         });
-        Ok(results.map(outcome).collect())
+        Ok(outcomes(results))
     }
 
     /// Deletes committed offsets; refused for topics that a member subscribes to.
@@ -148,7 +148,7 @@ impl Client {
                 (name.clone(), partition.partition_index, partition.error_code)
             })
         });
-        Ok(results.map(outcome).collect())
+        Ok(outcomes(results))
     }
 }
 
@@ -160,6 +160,13 @@ fn by_topic<'a, T>(
     entries
         .chunk_by(move |a, b| topic(a) == topic(b))
         .map(move |run| (topic(&run[0]).as_str(), run))
+}
+
+/// In order of topics and partitions, whatever the order of the answer.
+fn outcomes(results: impl Iterator<Item = (String, i32, i16)>) -> Vec<PartitionOutcome> {
+    let mut outcomes: Vec<PartitionOutcome> = results.map(outcome).collect();
+    outcomes.sort_by(|a, b| (&a.topic, a.partition).cmp(&(&b.topic, b.partition)));
+    outcomes
 }
 
 fn outcome((topic, partition, code): (String, i32, i16)) -> PartitionOutcome {

@@ -1,0 +1,142 @@
+//! How far groups are behind, across the lives of a broker.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a test may panic, and plays the machine and the operator"
+)]
+
+mod support;
+
+use std::sync::Arc;
+
+use highwater::broker::{Acks, GroupLags, Lookup, PartitionLag};
+use highwater::coordinator::groups::{Call, Client, GroupCommand, GroupReply};
+use highwater::types::Timestamp;
+use kafka_protocol::messages::OffsetCommitRequest;
+use kafka_protocol::messages::offset_commit_request::{
+    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+};
+use kafka_protocol::protocol::StrBytes;
+use support::batches::batch;
+use support::broker::{Life, Node};
+
+/// When the record of an offset was written.
+fn time_of(offset: i64) -> Timestamp {
+    Timestamp::new(1_700_000_000_000 + offset * 1_000)
+}
+
+/// A topic `t` of one partition with records 0 to 4 in two batches.
+async fn filled(life: &Life) {
+    life.create("t", 1, &[]);
+    for offsets in [0..2, 2..5] {
+        let records: Vec<(&[u8], i64)> =
+            offsets.map(|offset| (b"value".as_slice(), time_of(offset).get())).collect();
+        life.send("t", 0, Acks::All, &batch(&records, None)).await.expect("acknowledged");
+    }
+}
+
+async fn commit(life: &Life, group: &str, topic: &str, offset: i64) {
+    let partition = OffsetCommitRequestPartition::default().with_committed_offset(offset);
+    let topic = OffsetCommitRequestTopic::default()
+        .with_name(StrBytes::from_string(topic.to_owned()).into())
+        .with_partitions(vec![partition]);
+    let request = OffsetCommitRequest::default()
+        .with_group_id(StrBytes::from_string(group.to_owned()).into())
+        .with_generation_id_or_member_epoch(-1)
+        .with_topics(vec![topic]);
+    let client = Client { id: Arc::from("test"), host: Arc::from("/127.0.0.1") };
+    let call = GroupCommand::CommitOffsets(Call { version: 8, client, request });
+    let GroupReply::CommitOffsets(answer) = life.broker.group_call(group, call).await.unwrap()
+    else {
+        panic!("another answer");
+    };
+    assert_eq!(answer.topics[0].partitions[0].error_code, 0);
+}
+
+async fn lags(life: &Life) -> GroupLags {
+    let lags = life.broker.group_lags().await;
+    assert_eq!(lags.shards_failed, 0);
+    lags
+}
+
+/// Lag in records and the time of the first of them, of the only group and its only offset.
+async fn lag(life: &Life) -> (Option<i64>, Option<Timestamp>) {
+    let lags = lags(life).await;
+    let [group] = &lags.groups[..] else { panic!("{lags:?}") };
+    let [PartitionLag { lag, waiting_since, .. }] = &group.partitions[..] else {
+        panic!("{group:?}");
+    };
+    (*lag, *waiting_since)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_age_is_that_of_the_first_record_not_consumed() {
+    let node = Node::new();
+    let life = node.start();
+    filled(&life).await;
+    for committed in 0..5 {
+        commit(&life, "g", "t", committed).await;
+        let expected = (Some(5 - committed), Some(time_of(committed)));
+        assert_eq!(lag(&life).await, expected, "{committed}");
+    }
+    for committed in [5, 6, i64::MAX] {
+        commit(&life, "g", "t", committed).await;
+        assert_eq!(lag(&life).await, (Some(0), None), "{committed}");
+    }
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_clean_stop_lag_is_known_and_no_log_is_opened_for_it() {
+    let node = Node::new();
+    let life = node.start();
+    filled(&life).await;
+    life.create("untouched", 1, &[]);
+    commit(&life, "g", "t", 3).await;
+    life.stop().await;
+
+    let life = node.start();
+    assert_eq!(lag(&life).await, (Some(2), None), "its records are not looked at");
+    assert!(matches!(life.find("t", 0), Lookup::Closed(_)), "a question opens nothing");
+    assert_eq!(life.values("t", 0, 0).await.len(), 5);
+    assert_eq!(lag(&life).await, (Some(2), Some(time_of(3))), "now it is open");
+    commit(&life, "g2", "untouched", 0).await;
+    let lags = lags(&life).await;
+    assert_eq!(lags.groups[1].partitions[0].lag, Some(0), "nobody has written there");
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_crash_lag_is_that_of_the_recovered_log() {
+    let node = Node::new();
+    let life = node.start();
+    filled(&life).await;
+    commit(&life, "g", "t", 3).await;
+    life.crash().await;
+
+    let life = node.start();
+    let (lag_before, _) = lag(&life).await;
+    assert!(lag_before.is_none_or(|lag| lag == 2), "never told from an old checkpoint");
+    assert_eq!(life.values("t", 0, 0).await.len(), 5);
+    assert_eq!(lag(&life).await, (Some(2), Some(time_of(3))));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_that_was_made_anew_has_no_negative_lag() {
+    let node = Node::new();
+    let life = node.start();
+    filled(&life).await;
+    commit(&life, "g", "t", 4).await;
+    life.delete("t");
+    let gone = lags(&life).await;
+    let offsets = gone.groups.iter().flat_map(|group| &group.partitions);
+    assert!(offsets.map(|entry| entry.lag).all(|lag| lag.is_none()), "{gone:?}");
+
+    life.create("t", 1, &[]);
+    commit(&life, "g", "t", 4).await;
+    assert_eq!(lag(&life).await, (Some(0), None));
+    life.stop().await;
+}
