@@ -10,7 +10,7 @@
 mod support;
 
 use highwater::config::TopicSettings;
-use highwater::log::{AppendError, LogView, ReadError, StartMode};
+use highwater::log::{AppendError, Log, LogView, OpenLog, ReadError, StartMode};
 use highwater::types::{LeaderEpoch, Offset};
 use support::batches::{Sender, batch, checked, marker, one};
 use support::logs::{NOW, bytes_of, env, limit, next_offset, open, open_args, read_all};
@@ -319,5 +319,25 @@ fn an_index_that_points_nowhere_hides_nothing() {
         assert!(before.ends_with(&read) && !read.is_empty());
         let first = highwater::log::scan::scan(&read).next().unwrap().1;
         assert_eq!(first.header().unwrap().base_offset, Offset::new(offset));
+    }
+}
+
+/// Batches of the cleaner before Kafka 2.0 (KAFKA-6264): good data that must not be cut off, and that no index can name.
+#[test]
+fn a_segment_with_offsets_beyond_its_indexes_is_refused_and_left_as_it_is() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("t-0");
+    std::fs::create_dir(&path).unwrap();
+    let mut far = one(100, NOW.get());
+    far[..8].copy_from_slice(&(i64::from(i32::MAX) + 1).to_be_bytes());
+    let segment = [one(100, NOW.get()), far].concat();
+    let file = path.join("00000000000000000000.log");
+    std::fs::write(&file, &segment).unwrap();
+    for start in [StartMode::Clean, StartMode::Unclean { recovery_point: Offset::ZERO }] {
+        let args = OpenLog { start, ..open_args(&env(), &path, TopicSettings::default()) };
+        let error = Log::open(args).expect_err("refused").to_string();
+        assert!(error.contains("the segment 0 holds the offset 2147483648"), "{error}");
+        assert!(error.contains("Start Apache Kafka once on this directory"), "{error}");
+        assert_eq!(std::fs::read(&file).unwrap(), segment, "nothing was cut");
     }
 }

@@ -213,9 +213,15 @@ impl<'a> Recovery<'a> {
         let mut reader = BatchReader::new(segment.files.open(FileKind::Log)?, 0, found.len);
         let mut reason = "it does not end with a whole batch".to_owned();
         while let Some((position, batch)) = reader.next()? {
-            if let Err(bad) = check_batch(&batch, position, base, log_end) {
-                reason = bad;
-                break;
+            match check_batch(&batch, position, base, log_end) {
+                Ok(()) => {}
+                Err(Misfit::Bad(bad)) => {
+                    reason = bad;
+                    break;
+                }
+                Err(Misfit::OffsetOverflow(overflow)) => {
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, overflow));
+                }
             }
             log_end = batch.last_offset().plus(1);
             aborted.extend(self.take_in(&batch, &mut producers));
@@ -315,21 +321,43 @@ fn to_incoming(batch: &StoredBatch<'_>) -> Incoming {
     }
 }
 
+/// Why a batch cannot be part of the segment.
+enum Misfit {
+    /// The log ends here: what follows was never written whole.
+    Bad(String),
+    /// The data is good, and the segment must not be cut for it.
+    OffsetOverflow(OffsetOverflow),
+}
+
+/// A whole batch whose offsets no index of its segment can name. The cleaner of Kafka before 2.0 made such segments (KAFKA-6264).
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the segment {base} holds the offset {last}, which its indexes cannot name: a cleaner before Kafka 2.0 put too much into one \
+     segment. Start Apache Kafka once on this directory: it splits such segments when it recovers them"
+)]
+struct OffsetOverflow {
+    base: Offset,
+    last: Offset,
+}
+
 /// Checksum, that offsets rise, and that offsets and positions fit index entries.
 fn check_batch(
     batch: &StoredBatch<'_>,
     position: u64,
     base: Offset,
     log_end: Offset,
-) -> Result<(), String> {
-    batch.verify().map_err(|damage| damage.to_string())?;
+) -> Result<(), Misfit> {
+    batch.verify().map_err(|damage| Misfit::Bad(damage.to_string()))?;
     let first = batch.header().map_or_else(|| batch.last_offset(), |header| header.base_offset);
     let last = batch.last_offset();
-    if first < log_end || last.get().saturating_sub(base.get()) > i64::from(i32::MAX) {
-        return Err(format!("offsets {first}..={last} do not follow {log_end}"));
+    if first < log_end {
+        return Err(Misfit::Bad(format!("offsets {first}..={last} do not follow {log_end}")));
+    }
+    if last.get().saturating_sub(base.get()) > i64::from(i32::MAX) {
+        return Err(Misfit::OffsetOverflow(OffsetOverflow { base, last }));
     }
     if position + batch.bytes().len() as u64 > i32::MAX as u64 {
-        return Err("a segment is shorter than 2^31 bytes".to_owned());
+        return Err(Misfit::Bad("a segment is shorter than 2^31 bytes".to_owned()));
     }
     Ok(())
 }

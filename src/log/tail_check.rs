@@ -44,9 +44,12 @@ pub(super) fn check_tail(found: &FoundSegment) -> io::Result<Result<TailCheck, &
     let mut end = scan.position();
     let mut log_end = segment.base;
     while let Some(start) = scan.next()? {
-        let fits = start.base_offset >= log_end && fits_segment(segment, start.last_offset);
-        if !fits {
+        if start.base_offset < log_end {
             break;
+        }
+        if !fits_segment(segment, start.last_offset) {
+            // Whether it is good data is for those to say who read all of it.
+            return Ok(Err("an offset is too far from the segment's own"));
         }
         if start.max_timestamp > largest.timestamp {
             largest =
