@@ -24,6 +24,7 @@ mod partition;
 mod produce;
 mod producer_ids;
 mod registry;
+mod stalls;
 mod step;
 mod sync;
 mod sync_wait;
@@ -52,6 +53,7 @@ pub use self::partition::{Ends, Partition, PartitionAppendError};
 pub use self::produce::{Acks, Produce, ProduceBatch, ProduceError, Produced};
 use self::producer_ids::ProducerIds;
 pub use self::registry::{ClosedPartition, Lookup, OpenPartitionError, PartitionRegistry};
+use self::stalls::Stalls;
 pub use self::step::{BoxFuture, Step, off_thread};
 pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
@@ -92,6 +94,7 @@ pub struct Broker {
     /// Incremental fetch sessions.
     pub fetch_sessions: FetchSessions,
     producer_ids: ProducerIds,
+    stalls: Stalls,
     groups: Arc<Coordinator<Groups>>,
     cleaner: Cleaner,
     agenda: Arc<Agenda>,

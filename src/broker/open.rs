@@ -107,6 +107,7 @@ impl Broker {
         let broker = Arc::new(Self {
             fetch_sessions: FetchSessions::new(sessions),
             producer_ids: ProducerIds::default(),
+            stalls: super::stalls::Stalls::default(),
             groups,
             cleaner,
             env: args.env,

@@ -15,6 +15,7 @@ use super::registry::{Lookup, OpenPartitionError};
 use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
 use super::tally::{self, Waiting};
+use crate::env;
 use crate::log::{
     Appended, BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline,
 };
@@ -22,9 +23,6 @@ use crate::types::Timestamp;
 
 /// Larger batches are appended on the blocking pool: writing them takes a good part of a millisecond even when all goes well.
 const INLINE_BYTES_MAX: usize = 256 << 10;
-
-/// Appends that took longer have met a disk that makes writers wait (a full journal, throttled writeback).
-const STALL: Duration = Duration::from_millis(5);
 
 /// Which replies a producer wants (`acks`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +87,7 @@ impl Broker {
     /// Appends batches to their partitions.
     pub fn produce(self: &Arc<Self>, request: Produce) -> Step<Produced> {
         let now = Now { wall: self.env.clock.wall(), monotonic: self.env.clock.monotonic() };
+        let watch = self.stalls.begin(now.monotonic, env::voluntary_switches);
         let mut appends = Vec::with_capacity(request.batches.len());
         for batch in &request.batches {
             match append_inline(batch, &request, now) {
@@ -97,7 +96,7 @@ impl Broker {
             }
         }
         let ended = self.env.clock.monotonic();
-        if ended.saturating_sub(now.monotonic) > STALL {
+        if self.stalls.end(&watch, ended, env::voluntary_switches) {
             for append in appends.iter().flatten() {
                 append.partition.directory().note_stall(ended);
             }

@@ -25,6 +25,7 @@ pub use files::{
 pub use no_room::is_no_room;
 pub use process::{
     ProcessUsage, descriptor_limit, host_name, process_usage, raise_descriptor_limit, variables,
+    voluntary_switches,
 };
 pub use random::{Random, SeededRandom, SystemRandom};
 pub use shutdown::Shutdown;

@@ -59,6 +59,15 @@ pub fn descriptor_limit() -> Option<usize> {
     getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok())
 }
 
+/// Times that this thread has given up the CPU by itself, to wait for something.
+pub fn voluntary_switches() -> u64 {
+    // SAFETY: rusage is a plain C struct for which all zeros is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` outlives the call, which fails only for pointers and subjects that are none.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    u64::try_from(usage.ru_nvcsw).unwrap_or(0)
+}
+
 /// Raises the limit of open descriptors to the most that this user may have; the limit then in force.
 pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
