@@ -36,38 +36,29 @@ const COMMITS: u64 = 20_000;
 const COMMIT_BURST: u64 = 20;
 const COMMITTING_GROUPS: u64 = 200;
 
-/// 20,000 commits a second from 200 groups, beside one producer with one record in flight.
+/// 20,000 commits a second from 200 groups on 20 connections, beside one producer with one record in flight.
 pub(crate) fn commits(target: &Target, seconds: u64) -> io::Result<String> {
-    let mut sender = Connection::open(&target.address)?;
-    sender.create_topic(&target.topic, 1)?;
-    find_coordinators(&mut sender, COMMITTING_GROUPS)?;
+    let mut connection = Connection::open(&target.address)?;
+    connection.create_topic(&target.topic, 1)?;
+    find_coordinators(&mut connection, COMMITTING_GROUPS)?;
     let alone = produce_for(target, Duration::from_secs(1), &Arc::default())?;
-    let mut receiver = sender.try_clone()?;
-    let (tell, due_times) = mpsc::channel::<Instant>();
-    let reader = thread::spawn(move || -> io::Result<Vec<Duration>> {
-        let mut times = Vec::new();
-        for due in due_times {
-            receiver.receive()?;
-            times.push(due.elapsed());
-        }
-        Ok(times)
-    });
+    let mut committers: Vec<Committer> =
+        (0..COMMIT_BURST).map(|_| Committer::open(target)).collect::<Result<_, _>>()?;
     let stop = Arc::new(AtomicBool::new(false));
     let beside = produce_in_background(target, &stop);
     let bursts = seconds * COMMITS / COMMIT_BURST;
     let (cpu, began) = (target.cpu(), Instant::now());
     for burst in 0..bursts {
         let due = began + Duration::from_millis(burst);
-        let mut frames = Vec::new();
-        for number in burst * COMMIT_BURST..(burst + 1) * COMMIT_BURST {
-            tell.send(due).map_err(io::Error::other)?;
-            frames.extend_from_slice(&commit(&target.topic, number)?);
-        }
         thread::sleep(due.saturating_duration_since(Instant::now()));
-        sender.send(&frames)?;
+        for (number, committer) in (burst * COMMIT_BURST..).zip(&mut committers) {
+            committer.commit(&target.topic, number, due)?;
+        }
     }
-    drop(tell);
-    let times = reader.join().expect("the reader does not panic")?;
+    let mut times = Vec::new();
+    for committer in committers {
+        times.extend(committer.finish()?);
+    }
     let cores = (target.cpu() - cpu).as_secs_f64() / began.elapsed().as_secs_f64();
     stop.store(true, Ordering::Relaxed);
     let beside = beside.join().expect("the producer does not panic")?;
@@ -78,6 +69,40 @@ pub(crate) fn commits(target: &Target, seconds: u64) -> io::Result<String> {
         percentiles(alone),
         percentiles(beside),
     ))
+}
+
+/// A connection that commits in an open loop: the latency counts from the time at which a commit was due.
+struct Committer {
+    sender: Connection,
+    due_times: mpsc::Sender<Instant>,
+    reader: thread::JoinHandle<io::Result<Vec<Duration>>>,
+}
+
+impl Committer {
+    fn open(target: &Target) -> io::Result<Self> {
+        let sender = Connection::open(&target.address)?;
+        let mut receiver = sender.try_clone()?;
+        let (tell, due_times) = mpsc::channel::<Instant>();
+        let reader = thread::spawn(move || {
+            let mut times = Vec::new();
+            for due in due_times {
+                receiver.receive()?;
+                times.push(due.elapsed());
+            }
+            Ok(times)
+        });
+        Ok(Self { sender, due_times: tell, reader })
+    }
+
+    fn commit(&mut self, topic: &str, number: u64, due: Instant) -> io::Result<()> {
+        self.due_times.send(due).map_err(io::Error::other)?;
+        self.sender.send(&commit(topic, number)?)
+    }
+
+    fn finish(self) -> io::Result<Vec<Duration>> {
+        drop(self.due_times);
+        self.reader.join().expect("the reader does not panic")
+    }
 }
 
 /// One group of 1,000 members, each on a connection of its own, who then send heartbeats while a producer goes on.
