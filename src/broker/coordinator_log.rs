@@ -47,7 +47,8 @@ impl ShardLog for CoordinatorLog {
             }
         });
         read.map_err(|error| {
-            if error.kind() != io::ErrorKind::InvalidData {
+            // A topic that is deleted meanwhile loses its files under the reader's hands: that is no fault of the disk.
+            if error.kind() != io::ErrorKind::InvalidData && !partition.is_retired() {
                 partition
                     .directory()
                     .fail(&format!("reading {} failed: {error}", partition.name()));
