@@ -26,6 +26,11 @@ impl Golden {
         Self { root, expected: serde_json::from_slice(&expected).expect("JSON") }
     }
 
+    /// The directory, for whoever keeps it longer, and Kafka's answers.
+    pub fn into_parts(self) -> (TempDir, Value) {
+        (self.root, self.expected)
+    }
+
     pub fn directory(&self, partition: &str) -> PathBuf {
         self.root.path().join(partition)
     }

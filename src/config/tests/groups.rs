@@ -9,8 +9,10 @@ const BROKER: &str = "group.consumer.min.session.timeout.ms=500\n\
     group.share.min.session.timeout.ms=500\n\
     group.share.min.record.lock.duration.ms=1000\n";
 
+type Judged = (&'static [(&'static str, &'static str)], Result<(), &'static str>);
+
 /// Overrides of a group, and what IncrementalAlterConfigs of Apache Kafka 4.4.0 says to them.
-const KAFKA_ON_GROUP_OVERRIDES: &[(&[(&str, &str)], Result<(), &str>)] = &[
+const KAFKA_ON_GROUP_OVERRIDES: &[Judged] = &[
     (&[("consumer.session.timeout.ms", "44999")], Ok(())),
     (
         &[("consumer.session.timeout.ms", "60001")],
@@ -138,7 +140,7 @@ fn group_overrides_are_judged_as_by_kafka_in_its_words() {
     for (pairs, expected) in KAFKA_ON_GROUP_OVERRIDES {
         let verdict = validate_group_overrides(layers, &overrides(pairs));
         let found = verdict.map_err(|e| e.to_string());
-        assert_eq!(found.as_ref().map(|()| ()).map_err(String::as_str), *expected, "{pairs:?}");
+        assert_eq!(found.as_ref().copied().map_err(String::as_str), *expected, "{pairs:?}");
     }
 }
 

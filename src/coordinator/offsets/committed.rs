@@ -61,6 +61,9 @@ struct PartitionOffset {
     rare: Option<Box<RareFields>>,
 }
 
+// There may be millions.
+const _: () = assert!(size_of::<PartitionOffset>() == 32);
+
 #[derive(Debug)]
 struct RareFields {
     metadata: Box<str>,
