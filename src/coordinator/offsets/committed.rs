@@ -1,7 +1,9 @@
 //! The committed offsets of a shard: what its records of types 0 and 1 add up to.
 //!
 //! An offset costs 32 bytes, and a box where it has metadata or an expiry of its own; a topic of a group another 64 or so, names
-//! of topics being shared between groups. Everything is kept sorted, so that answers come in a fixed order.
+//! of topics being shared between groups. Measured, names and allocator included: 37 bytes an offset in one large group, 60 to
+//! 70 in groups of ten partitions, 245 alone in its group; metadata adds 80. Everything is kept sorted, so that answers come
+//! in a fixed order.
 
 use std::collections::HashMap;
 
