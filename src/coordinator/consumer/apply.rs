@@ -50,10 +50,12 @@ fn known<'a>(hard: &'a mut GroupsHard, group: &GroupId) -> Option<&'a mut Consum
 
 /// The group, which begins with the first record of it. A classic group that it takes the place of is gone.
 fn made<'a>(hard: &'a mut GroupsHard, group: &GroupId) -> &'a mut ConsumerGroup {
-    let entry =
-        hard.groups.entry(group.clone()).or_insert_with(|| HardGroup::Consumer(Box::default()));
+    let entry = hard
+        .groups
+        .entry(group.clone())
+        .or_insert_with(|| HardGroup::Consumer(Box::new(ConsumerGroup::fresh())));
     if let HardGroup::Classic(_) = entry {
-        *entry = HardGroup::Consumer(Box::default());
+        *entry = HardGroup::Consumer(Box::new(ConsumerGroup::fresh()));
     }
     match entry {
         HardGroup::Consumer(group) => group,

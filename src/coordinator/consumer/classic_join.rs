@@ -85,10 +85,12 @@ fn check(
     call: &Call<JoinGroupRequest>,
 ) -> Result<Joining, Refused> {
     let (settings, request) = (&shard.settings, &call.request);
-    let refused = |error| Refused { member: request.member_id.to_string(), error };
     if !has_legal_session(settings, request) {
-        return Err(refused(ResponseError::InvalidSessionTimeout));
+        let member = request.member_id.to_string();
+        return Err(Refused { member, error: ResponseError::InvalidSessionTimeout });
     }
+    // Kafka throws these, and answers what is thrown without the member's id.
+    let refused = |error| Refused { member: String::new(), error };
     let group = consumer_group(turn.hard(), id.as_str())
         .ok_or_else(|| refused(ResponseError::UnknownMemberId))?;
     if settings.consumer_migration == Migration::Disabled || !speaks_with_all(group, request) {

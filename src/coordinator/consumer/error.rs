@@ -6,14 +6,15 @@ use kafka_protocol::protocol::StrBytes;
 
 use crate::coordinator::{GroupId, InstanceId, MemberId};
 
-/// The outcomes; each has a code of Kafka's, and a text for whoever reads the client's log.
+/// The outcomes; each has a code of Kafka's, and a text for whoever reads the client's log: Kafka's own where its clients and
+/// tests compare it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum HeartbeatError {
     /// A field that must be set is not, or the reverse.
     #[error("{0}")]
     InvalidRequest(&'static str),
     /// The broker has no such assignor.
-    #[error("server assignor {assignor} is not supported, only {known}")]
+    #[error("ServerAssignor {assignor} is not supported. Supported assignors: {known}.")]
     UnsupportedAssignor {
         /// What was asked for.
         assignor: String,
@@ -27,7 +28,7 @@ pub(super) enum HeartbeatError {
     #[error("group {0} not found")]
     UnknownGroup(GroupId),
     /// It belongs to the classic protocol, and stays there.
-    #[error("group {group} cannot be used with the consumer protocol: {reason}")]
+    #[error("Cannot upgrade classic group {group} to consumer group because {reason}.")]
     NotUpgraded {
         /// Which one.
         group: GroupId,
@@ -35,10 +36,10 @@ pub(super) enum HeartbeatError {
         reason: &'static str,
     },
     /// `group.consumer.max.size`.
-    #[error("the group has reached its maximum size of {0} members")]
+    #[error("The consumer group has reached its maximum capacity of {0} members.")]
     Full(usize),
     /// Nobody of that name is in the group.
-    #[error("{member} is not a member of group {group}")]
+    #[error("Member {member} is not a member of group {group}.")]
     UnknownMember {
         /// Which group.
         group: GroupId,
@@ -46,7 +47,7 @@ pub(super) enum HeartbeatError {
         member: String,
     },
     /// No static member of that name is in the group.
-    #[error("instance id {0} is unknown")]
+    #[error("Instance id {0} is unknown.")]
     UnknownInstance(InstanceId),
     /// The instance has gone on under another member id.
     #[error("instance id {instance} belongs to member {owner} now")]

@@ -70,6 +70,13 @@ impl Default for ConsumerSessions {
 }
 
 impl ConsumerGroup {
+    /// A group that begins. It and its target have epoch 1 before anybody has joined, so that the first member gets epoch 2
+    /// (Kafka's `ModernGroup` since 4.3).
+    pub(super) fn fresh() -> Self {
+        let target = TargetAssignment { epoch: 1, ..TargetAssignment::default() };
+        Self { epoch: 1, target, ..Self::default() }
+    }
+
     /// Members in the order of their ids.
     pub(super) fn members(&self) -> impl ExactSizeIterator<Item = Named<'_>> {
         self.members.iter()

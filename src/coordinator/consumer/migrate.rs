@@ -60,6 +60,11 @@ fn not_upgraded(group: &GroupId, reason: &'static str) -> HeartbeatError {
     HeartbeatError::NotUpgraded { group: group.clone(), reason }
 }
 
+/// Its data would be lost.
+const NO_CUSTOM_ASSIGNOR: &str = "an unsupported custom assignor is in use. Please refer to the documentation or switch to a default \
+                                  assignor before re-attempting the upgrade";
+const MALFORMED: &str = "the embedded consumer protocol is malformed";
+
 fn check_upgrade(
     shard: &Groups,
     group: &ClassicGroup,
@@ -76,9 +81,9 @@ fn check_upgrade(
     if !settings.consumer_migration.upgrades() {
         refused("online upgrade is disabled")
     } else if !group.uses_consumer_protocol() {
-        refused("its members are not consumers")
+        refused("the group does not use the consumer embedded protocol")
     } else if count > settings.consumer_max_size {
-        refused("it has too many members")
+        refused("the group size exceeds the consumer group maximum size")
     } else if count == settings.consumer_max_size && !is_known {
         Err(HeartbeatError::Full(count))
     } else {
@@ -103,7 +108,7 @@ fn upgraded_member(
     id: &MemberId,
     member: &classic::Member,
 ) -> Result<Upgraded, &'static str> {
-    let malformed = |Malformed| "a member does not speak the consumer protocol";
+    let malformed = |Malformed| MALFORMED;
     let spoken = group.protocol().and_then(|protocol| member.protocols.subscription(protocol));
     let bytes = spoken.or_else(|| member.protocols.iter().next().map(|(_, bytes)| bytes));
     let said =
@@ -134,10 +139,10 @@ fn assigned(image: &Image, bytes: &[u8]) -> Result<Target, &'static str> {
     if bytes.is_empty() {
         return Ok(Target::new());
     }
-    let malformed = |Malformed| "an assignment is not in the consumer protocol";
+    let malformed = |Malformed| MALFORMED;
     let assignment = embedded::read_assignment(bytes).map_err(malformed)?;
     if assignment.has_user_data {
-        return Err("a custom assignor is in use, whose data would be lost");
+        return Err(NO_CUSTOM_ASSIGNOR);
     }
     let mut assigned = Target::new();
     for (topic, partitions) in &assignment.partitions {

@@ -99,9 +99,7 @@ pub(super) fn take_over(
         follow(turn, group, old_pattern, new_pattern);
     }
     let assignor_changed = assignor_before != preferred_assignor(shard, turn, group);
-    let known = consumer_group(turn.hard(), group.as_str());
-    let is_first = known.is_some_and(|group| group.epoch == 0);
-    if names_changed || pattern_changed || assignor_changed || is_first {
+    if names_changed || pattern_changed || assignor_changed {
         epoch::refresh(shard, turn, group, Bump::Always);
     } else {
         maintain(shard, turn, group);

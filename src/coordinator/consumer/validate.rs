@@ -18,9 +18,9 @@ pub(super) fn check(
     match request.member_epoch {
         JOIN_EPOCH => check_join(request)?,
         STATIC_LEAVE_EPOCH => {
-            require(request.instance_id.is_some(), "the instance id cannot be null")?;
+            require(request.instance_id.is_some(), "InstanceId can't be null.")?;
         }
-        epoch => require(epoch >= LEAVE_EPOCH, "the member epoch is below -2")?,
+        epoch => require(epoch >= LEAVE_EPOCH, "MemberEpoch is invalid.")?,
     }
     check_assignor(settings, request)
 }
@@ -30,22 +30,25 @@ fn check_names(call: &Call<ConsumerGroupHeartbeatRequest>) -> Result<(), Heartbe
     let has_id = call.version >= CLIENT_MADE_IDS_SINCE
         || request.member_epoch > JOIN_EPOCH
         || request.member_epoch == LEAVE_EPOCH;
-    require(!has_id || !is_blank(&request.member_id), "the member id cannot be empty")?;
-    require(!is_blank(&request.group_id), "the group id cannot be empty")?;
+    require(!has_id || !is_blank(&request.member_id), "MemberId can't be empty.")?;
+    require(!is_blank(&request.group_id), "GroupId can't be empty.")?;
     let is_set = |name: Option<&str>| name.is_none_or(|name| !is_blank(name));
-    require(is_set(request.instance_id.as_deref()), "the instance id cannot be empty")?;
-    require(is_set(request.rack_id.as_deref()), "the rack id cannot be empty")
+    require(is_set(request.instance_id.as_deref()), "InstanceId can't be empty.")?;
+    require(is_set(request.rack_id.as_deref()), "RackId can't be empty.")
 }
 
 fn check_join(request: &ConsumerGroupHeartbeatRequest) -> Result<(), HeartbeatError> {
-    require(request.rebalance_timeout_ms != -1, "a join must give the rebalance timeout")?;
+    require(
+        request.rebalance_timeout_ms != -1,
+        "RebalanceTimeoutMs must be provided in first request.",
+    )?;
     require(
         request.topic_partitions.as_ref().is_some_and(Vec::is_empty),
-        "a join must give an empty list of owned partitions",
+        "TopicPartitions must be empty when (re-)joining.",
     )?;
     require(
         request.subscribed_topic_names.is_some() || request.subscribed_topic_regex.is_some(),
-        "a join must give topic names or a regular expression",
+        "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
     )
 }
 

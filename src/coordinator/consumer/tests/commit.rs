@@ -58,23 +58,23 @@ fn two() -> Bench {
 #[test]
 fn members_commit_in_their_epoch() {
     let mut bench = two();
-    assert_eq!(commit(&mut bench, 9, "a", 2, 0), None);
-    assert_eq!(commit(&mut bench, 9, "a", 3, 0), Some(E::StaleMemberEpoch));
-    assert_eq!(commit(&mut bench, 9, "x", 2, 0), Some(E::UnknownMemberId));
+    assert_eq!(commit(&mut bench, 9, "a", 3, 0), None);
+    assert_eq!(commit(&mut bench, 9, "a", 4, 0), Some(E::StaleMemberEpoch));
+    assert_eq!(commit(&mut bench, 9, "x", 3, 0), Some(E::UnknownMemberId));
     assert_eq!(commit(&mut bench, 9, "", -1, 0), Some(E::UnknownMemberId));
-    assert_eq!(commit(&mut bench, 8, "a", 2, 0), Some(E::UnsupportedVersion));
+    assert_eq!(commit(&mut bench, 8, "a", 3, 0), Some(E::UnsupportedVersion));
 }
 
 #[test]
 fn a_commit_of_an_older_epoch_counts_for_what_the_member_has_had_since() {
     let mut bench = two();
-    assert_eq!(commit(&mut bench, 9, "a", 1, 0), None, "its own since epoch 1");
-    assert_eq!(commit(&mut bench, 9, "a", 0, 0), Some(E::StaleMemberEpoch));
-    assert_eq!(commit(&mut bench, 9, "a", 1, 1), Some(E::StaleMemberEpoch), "given away");
-    assert_eq!(commit(&mut bench, 9, "b", 1, 1), Some(E::StaleMemberEpoch), "since epoch 2");
+    assert_eq!(commit(&mut bench, 9, "a", 2, 0), None, "its own since epoch 2");
+    assert_eq!(commit(&mut bench, 9, "a", 1, 0), Some(E::StaleMemberEpoch));
+    assert_eq!(commit(&mut bench, 9, "a", 2, 1), Some(E::StaleMemberEpoch), "given away");
+    assert_eq!(commit(&mut bench, 9, "b", 2, 1), Some(E::StaleMemberEpoch), "since epoch 3");
     bench.stepper.restart();
-    assert_eq!(commit(&mut bench, 9, "a", 1, 0), None, "it is in the log");
-    assert_eq!(commit(&mut bench, 9, "b", 1, 1), Some(E::StaleMemberEpoch));
+    assert_eq!(commit(&mut bench, 9, "a", 2, 0), None, "it is in the log");
+    assert_eq!(commit(&mut bench, 9, "b", 2, 1), Some(E::StaleMemberEpoch));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn what_is_to_be_let_go_of_may_be_committed_until_it_is() {
     bench.join(&mut a);
     bench.join(&mut b);
     bench.send(a.delta());
-    assert_eq!(commit(&mut bench, 9, "a", 1, 1), None);
+    assert_eq!(commit(&mut bench, 9, "a", 2, 1), None);
 }
 
 #[test]
@@ -96,14 +96,14 @@ fn anybody_commits_for_an_empty_group() {
     bench.join(&mut a);
     bench.send(Consumer { epoch: -1, ..a }.delta());
     assert_eq!(commit(&mut bench, 9, "", -1, 0), None);
-    assert_eq!(commit(&mut bench, 9, "a", 1, 0), Some(E::UnknownMemberId));
+    assert_eq!(commit(&mut bench, 9, "a", 2, 0), Some(E::UnknownMemberId));
 }
 
 #[test]
 fn who_reads_offsets_says_nothing_or_its_epoch() {
     let mut bench = two();
     assert_eq!(fetch(&mut bench, None, -1), None);
-    assert_eq!(fetch(&mut bench, Some("a"), 2), None);
-    assert_eq!(fetch(&mut bench, Some("a"), 1), Some(E::StaleMemberEpoch));
-    assert_eq!(fetch(&mut bench, Some("x"), 2), Some(E::UnknownMemberId));
+    assert_eq!(fetch(&mut bench, Some("a"), 3), None);
+    assert_eq!(fetch(&mut bench, Some("a"), 2), Some(E::StaleMemberEpoch));
+    assert_eq!(fetch(&mut bench, Some("x"), 3), Some(E::UnknownMemberId));
 }

@@ -34,10 +34,10 @@ fn a_group_is_described_with_what_members_have_and_should_have() {
     bench.join(&mut b);
     let group = describe(&mut bench);
     assert_eq!(&*group.group_state, "Reconciling");
-    assert_eq!((group.group_epoch, group.assignment_epoch), (2, 2));
+    assert_eq!((group.group_epoch, group.assignment_epoch), (3, 3));
     assert_eq!(&*group.assignor_name, "uniform");
     let [first, second] = &group.members[..] else { panic!("{group:?}") };
-    assert_eq!((&*first.member_id, first.member_epoch), ("a", 1));
+    assert_eq!((&*first.member_id, first.member_epoch), ("a", 2));
     assert_eq!(first.instance_id.as_deref(), Some("i"));
     assert_eq!((&*first.client_id, &*first.client_host), ("client", "/127.0.0.1"));
     assert_eq!(first.subscribed_topic_names, [topic("t")]);

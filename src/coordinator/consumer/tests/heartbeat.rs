@@ -14,11 +14,11 @@ fn the_first_member_is_given_everything_with_its_join() {
     let response = bench.send(a.full());
     assert_eq!(response.error_code, 0);
     assert_eq!(response.member_id.as_deref(), Some("a"));
-    assert_eq!((response.member_epoch, response.heartbeat_interval_ms), (1, 5_000));
+    assert_eq!((response.member_epoch, response.heartbeat_interval_ms), (2, 5_000));
     assert_eq!(assigned(&response), Some((0..3).map(|at| (topic, at)).collect()));
     assert_eq!(
         bench.written(0),
-        ["member a", "group 1", "target a", "targets 1", "current a 1"],
+        ["member a", "group 2", "target a", "targets 2", "current a 2"],
         "in the order of Kafka"
     );
 }
@@ -50,7 +50,7 @@ fn a_heartbeat_that_changes_nothing_writes_nothing_and_assigns_nothing() {
     let mark = bench.mark();
     for request in [a.delta(), a.owning()] {
         let response = bench.send(request);
-        assert_eq!((response.error_code, response.member_epoch), (0, 1));
+        assert_eq!((response.error_code, response.member_epoch), (0, 2));
         assert_eq!(response.assignment, None);
     }
     assert_eq!(bench.mark(), mark);
@@ -76,26 +76,26 @@ fn a_second_member_waits_until_the_first_has_let_go() {
     bench.join(&mut a);
     let mark = bench.mark();
     bench.join(&mut b);
-    assert_eq!((b.epoch, b.partitions()), (2, vec![]));
+    assert_eq!((b.epoch, b.partitions()), (3, vec![]));
     assert_eq!(
         bench.written(mark),
-        ["member b", "group 2", "target a", "target b", "targets 2", "current b 2"]
+        ["member b", "group 3", "target a", "target b", "targets 3", "current b 3"]
     );
 
     // The first is told, and stays in its epoch until it says that it has done so.
     let response = bench.send(a.delta());
-    assert_eq!(response.member_epoch, 1);
+    assert_eq!(response.member_epoch, 2);
     assert_eq!(assigned(&response).map(|assigned| assigned.len()), Some(2));
     let response = bench.send(a.owning());
-    assert_eq!((response.member_epoch, response.assignment), (1, None), "it owns them still");
+    assert_eq!((response.member_epoch, response.assignment), (2, None), "it owns them still");
     bench.beat(&mut b);
-    assert_eq!((b.epoch, b.partitions()), (2, vec![]));
+    assert_eq!((b.epoch, b.partitions()), (3, vec![]));
 
     a.owned.retain(|at| at.1 < 2);
     bench.beat(&mut a);
-    assert_eq!((a.epoch, a.partitions()), (2, vec![0, 1]));
+    assert_eq!((a.epoch, a.partitions()), (3, vec![0, 1]));
     bench.beat(&mut b);
-    assert_eq!((b.epoch, b.partitions()), (2, vec![2, 3]));
+    assert_eq!((b.epoch, b.partitions()), (3, vec![2, 3]));
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn a_member_whose_answer_was_lost_may_come_with_the_epoch_before() {
     bench.beat(&mut a);
     let before = a.clone();
     bench.beat(&mut a);
-    assert_eq!((before.epoch, a.epoch), (1, 2));
+    assert_eq!((before.epoch, a.epoch), (2, 3));
 
-    assert_eq!(bench.send(before.owning()).member_epoch, 2);
+    assert_eq!(bench.send(before.owning()).member_epoch, 3);
     let fenced = Some(ResponseError::FencedMemberEpoch);
     assert_eq!(bench.error(before.delta()), fenced, "it does not say what it owns");
     let mut greedy = before.clone();
@@ -118,7 +118,7 @@ fn a_member_whose_answer_was_lost_may_come_with_the_epoch_before() {
     assert_eq!(bench.error(greedy.owning()), fenced, "it owns what it should not");
     let older = Consumer { epoch: 7, ..a.clone() };
     assert_eq!(bench.error(older.owning()), fenced, "no such epoch yet");
-    assert_eq!(bench.send(a.owning()).member_epoch, 2, "who is in its epoch goes on");
+    assert_eq!(bench.send(a.owning()).member_epoch, 3, "who is in its epoch goes on");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_member_that_joins_again_keeps_what_it_should_have() {
     bench.join(&mut a);
     let mark = bench.mark();
     bench.join(&mut a);
-    assert_eq!((a.epoch, a.partitions()), (1, vec![0, 1]));
+    assert_eq!((a.epoch, a.partitions()), (2, vec![0, 1]));
     assert_eq!(bench.mark(), mark);
 }
 
@@ -146,9 +146,9 @@ fn a_member_that_leaves_makes_room_at_once() {
     assert_eq!((response.error_code, response.member_epoch), (0, -1));
     assert_eq!(response.member_id.as_deref(), Some("a"));
     assert_eq!((&response.assignment, response.heartbeat_interval_ms), (&None, 0));
-    assert_eq!(bench.written(mark), ["-current a", "-target a", "-member a", "group 3"]);
+    assert_eq!(bench.written(mark), ["-current a", "-target a", "-member a", "group 4"]);
     bench.beat(&mut b);
-    assert_eq!((b.epoch, b.partitions()), (3, vec![0, 1, 2, 3]));
+    assert_eq!((b.epoch, b.partitions()), (4, vec![0, 1, 2, 3]));
 }
 
 #[test]
@@ -161,13 +161,13 @@ fn the_last_member_that_leaves_leaves_an_empty_group() {
     bench.send(Consumer { epoch: -1, ..a.clone() }.delta());
     assert_eq!(
         bench.written(mark),
-        ["-current a", "-target a", "-member a", "group 2", "targets 2"]
+        ["-current a", "-target a", "-member a", "group 3", "targets 3"]
     );
     assert_eq!(bench.group().state(), "Empty");
 
     // Whoever comes next does not wait for the interval between assignments.
     bench.join(&mut a);
-    assert_eq!((a.epoch, a.partitions()), (3, vec![0]));
+    assert_eq!((a.epoch, a.partitions()), (4, vec![0]));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn members_vote_for_the_assignor() {
     let uniform = Consumer { assignor: Some("uniform"), ..a.clone() };
     let response = bench.send(uniform.full());
     a.hear(&response);
-    assert!(bench.written(mark).contains(&"group 3".to_owned()), "{:?}", bench.written(mark));
+    assert!(bench.written(mark).contains(&"group 4".to_owned()), "{:?}", bench.written(mark));
     bench.settle(&mut [&mut a, &mut b]);
     assert_eq!((a.owned.len(), b.owned.len()), (3, 3));
 }
@@ -245,11 +245,11 @@ fn topics_that_a_member_no_longer_names_are_taken_from_it_at_once() {
     a.topics = Some(vec!["t"]);
     let response = bench.send(a.full());
     assert_eq!(assigned(&response), Some((0..2).map(|at| (t, at)).collect()));
-    assert_eq!(bench.group().target.epoch, 1);
+    assert_eq!(bench.group().target.epoch, 2);
     a.hear(&response);
     bench.stepper.advance_ms(1_000);
     bench.settle(&mut [&mut a]);
-    assert_eq!((a.epoch, a.owned.len()), (2, 2));
+    assert_eq!((a.epoch, a.owned.len()), (3, 2));
 }
 
 #[test]
@@ -261,15 +261,15 @@ fn many_members_that_come_at_once_cost_one_target_a_second() {
         bench.join(member);
     }
     assert_eq!(members[0].owned.len(), 6);
-    assert_eq!((members[1].epoch, members[1].owned.len()), (1, 0), "in the epoch of the target");
-    assert_eq!((bench.group().epoch, bench.group().target.epoch), (3, 1));
+    assert_eq!((members[1].epoch, members[1].owned.len()), (2, 0), "in the epoch of the target");
+    assert_eq!((bench.group().epoch, bench.group().target.epoch), (4, 2));
     bench.stepper.advance_ms(999);
     bench.beat(&mut members[0]);
-    assert_eq!(bench.group().target.epoch, 1);
+    assert_eq!(bench.group().target.epoch, 2);
     bench.stepper.advance_ms(1);
     let mut members: Vec<&mut Consumer> = members.iter_mut().collect();
     bench.settle(&mut members);
-    assert_eq!(bench.group().target.epoch, 3);
+    assert_eq!(bench.group().target.epoch, 4);
     assert!(members.iter().all(|member| member.owned.len() == 2));
 }
 

@@ -14,9 +14,9 @@ fn a_member_that_is_not_heard_of_is_removed() {
     bench.beat(&mut b);
     let mark = bench.mark();
     bench.stepper.advance_ms(1);
-    assert_eq!(bench.written(mark), ["-current a", "-target a", "-member a", "group 3"]);
+    assert_eq!(bench.written(mark), ["-current a", "-target a", "-member a", "group 4"]);
     bench.beat(&mut b);
-    assert_eq!((b.epoch, b.owned.len()), (3, 2));
+    assert_eq!((b.epoch, b.owned.len()), (4, 2));
     assert_eq!(bench.error(a.delta()), Some(ResponseError::UnknownMemberId), "it must join again");
 }
 
@@ -67,7 +67,7 @@ fn a_group_goes_on_after_a_restart() {
     bench.stepper.restart();
     bench.settle(&mut [&mut a, &mut b]);
     assert_eq!((a.partitions(), b.partitions()), (vec![0, 1], vec![2, 3]));
-    assert_eq!((a.epoch, b.epoch), (2, 2));
+    assert_eq!((a.epoch, b.epoch), (3, 3));
     let mark = bench.mark();
     bench.stepper.restart();
     bench.settle(&mut [&mut a, &mut b]);
@@ -114,7 +114,7 @@ fn a_group_that_kafka_was_downgraded_from_has_its_members_join_again() {
     bench.stepper.restart();
     assert_eq!(bench.error(a.owning()), Some(ResponseError::FencedMemberEpoch));
     bench.join(&mut a);
-    assert_eq!((a.epoch, a.partitions()), (1, vec![0]));
+    assert_eq!((a.epoch, a.partitions()), (2, vec![0]));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn the_record_of_an_older_kafka_is_ended_with_the_next_change() {
     Groups::apply(&mut bench.stepper.hard, &crate::coordinator::machine::Entry::Record(old));
     let mark = bench.mark();
     bench.join(&mut Consumer::new("b", &["t"]));
-    assert_eq!(bench.written(mark)[..3], ["member b", "group 2", "-partitions"]);
+    assert_eq!(bench.written(mark)[..3], ["member b", "group 3", "-partitions"]);
     let mark = bench.mark();
     bench.join(&mut Consumer::new("c", &["t"]));
     assert!(!bench.written(mark).contains(&"-partitions".to_owned()));

@@ -266,11 +266,11 @@ fn classic_members_join_a_group_of_the_new_protocol_unless_that_is_disabled() {
     assert_eq!(first.error_code, E::MemberIdRequired.code());
     assert!(!first.member_id.is_empty());
     bench.rejoin(&mut old);
-    assert_eq!((old.generation, old.owned.len()), (2, 0));
+    assert_eq!((old.generation, old.owned.len()), (3, 0));
     bench.settle(&mut [&mut new]);
     assert_eq!(bench.heartbeat(&old), Some(E::RebalanceInProgress), "its part is free now");
     bench.rejoin(&mut old);
-    assert_eq!((old.generation, old.owned.len(), new.owned.len()), (2, 2, 2));
+    assert_eq!((old.generation, old.owned.len(), new.owned.len()), (3, 2, 2));
 
     let disabled = GroupSettings { consumer_migration: Migration::Disabled, ..settings() };
     let mut bench = with_topic(disabled);
@@ -436,7 +436,7 @@ fn groups_that_are_not_consumers_or_have_data_of_their_own_stay_classic() {
     let mark = bench.mark();
     let new = Consumer::new("n", &["t"]);
     assert_eq!(bench.error(new.full()), Some(E::GroupIdNotFound));
-    assert_eq!(bench.error(Consumer { epoch: 1, ..new }.delta()), Some(E::GroupIdNotFound));
+    assert_eq!(bench.error(Consumer { epoch: 1, ..new }.delta()), Some(E::UnknownMemberId));
     assert_eq!(bench.mark(), mark);
     assert_eq!(bench.heartbeat(&member), None, "it goes on as before");
 }

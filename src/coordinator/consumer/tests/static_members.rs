@@ -26,7 +26,7 @@ fn a_static_member_comes_back_under_a_new_id_to_what_it_had() {
     let mark = bench.mark();
     let mut a2 = Consumer::with_instance("a2", "i", &["t"]);
     bench.join(&mut a2);
-    assert_eq!((a2.epoch, a2.partitions()), (2, had), "no new epoch of the group");
+    assert_eq!((a2.epoch, a2.partitions()), (3, had), "no new epoch of the group");
     assert_eq!(
         bench.written(mark),
         [
@@ -36,11 +36,11 @@ fn a_static_member_comes_back_under_a_new_id_to_what_it_had() {
             "member a2",
             "target a2",
             "current a2 0",
-            "current a2 2"
+            "current a2 3"
         ]
     );
     bench.beat(&mut b);
-    assert_eq!(b.epoch, 2);
+    assert_eq!(b.epoch, 3);
     assert_eq!(bench.error(a.delta()), Some(E::FencedInstanceId), "the old one is fenced");
     let gone = Consumer { instance: None, ..a };
     assert_eq!(bench.error(gone.delta()), Some(E::UnknownMemberId));
@@ -118,7 +118,7 @@ fn an_instance_that_comes_back_with_other_topics_begins_an_epoch() {
     leave_for_a_while(&mut bench, &a);
     let mut b = Consumer::with_instance("b", "i", &["u"]);
     bench.join(&mut b);
-    assert_eq!(b.epoch, 2);
+    assert_eq!(b.epoch, 3);
     assert_eq!(b.owned.into_iter().collect::<Vec<_>>(), [(u, 0)]);
 }
 
