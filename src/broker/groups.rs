@@ -7,6 +7,7 @@ use super::coordinator_log::CoordinatorLog;
 use super::registry::PartitionRegistry;
 use super::step::{BoxFuture, Step, off_thread};
 use super::topics::CreateTopicError;
+use crate::config::Overrides;
 use crate::coordinator::groups::{GroupCommand, GroupReply, GroupSettings, Groups};
 use crate::coordinator::runtime::{CallError, Coordinator, NewCoordinator};
 use crate::env::Env;
@@ -16,6 +17,12 @@ use crate::types::PartitionIndex;
 
 /// Where groups and offsets are kept (Kafka's `Topic.GROUP_METADATA_TOPIC_NAME`).
 pub const CONSUMER_OFFSETS: &str = "__consumer_offsets";
+
+/// The feature whose level 1 is the consumer protocol.
+pub const GROUP_VERSION: &str = "group.version";
+
+/// Setting with the protocols that are served.
+const REBALANCE_PROTOCOLS: &str = "group.coordinator.rebalance.protocols";
 
 /// Why a group cannot be reached.
 #[derive(Debug, thiserror::Error)]
@@ -125,6 +132,16 @@ impl Broker {
     /// acknowledged is in the log.
     pub fn stop_groups(&self) {
         self.groups.close();
+    }
+
+    /// True if members of the consumer protocol are served (KIP-848): the cluster has been brought to it, which one that an
+    /// older Kafka made has not, since its owner may want to go back there; and the settings do not exclude it.
+    pub fn serves_consumer_protocol(&self) -> bool {
+        let is_finalized =
+            self.metadata.image().features.get(GROUP_VERSION).is_some_and(|&level| level >= 1);
+        let none = Overrides::new();
+        let protocols = self.settings.layers(&none, &none).list(REBALANCE_PROTOCOLS);
+        is_finalized && protocols.iter().any(|protocol| protocol == "consumer")
     }
 
     /// The partition of `__consumer_offsets` that keeps a group; `None` before the topic exists.

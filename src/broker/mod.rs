@@ -45,7 +45,7 @@ pub use self::delete_records::{DeleteRecords, DeleteRecordsError, DeletedRecords
 pub use self::fetch::{EpochEnd, Fetch, FetchError, FetchPartition, Fetched, FetchedPartitions};
 use self::fetch_sessions::FetchSessions;
 pub use self::group_lag::{GroupLag, GroupLags, PartitionLag};
-pub use self::groups::{CONSUMER_OFFSETS, GroupError};
+pub use self::groups::{CONSUMER_OFFSETS, GROUP_VERSION, GroupError};
 pub use self::in_force::SettingsInForce;
 pub use self::offsets::{ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
 pub use self::open::OpenBroker;

@@ -22,15 +22,6 @@ use crate::coordinator::groups::{Call, Client, GroupCommand, GroupReply};
 use crate::coordinator::runtime::CallError;
 use crate::kafka::ErrorCode;
 
-/// The feature whose level 1 is the consumer protocol (KIP-848).
-pub const GROUP_VERSION: &str = "group.version";
-
-/// True if the cluster has been brought to the consumer protocol: a directory that an older Kafka wrote has not, and its
-/// owner may want to go back there.
-pub fn serves_consumer_protocol(broker: &Broker) -> bool {
-    broker.metadata.image().features.get(GROUP_VERSION).is_some_and(|&level| level >= 1)
-}
-
 /// An answer that is still to come, or the code of why there is none.
 pub type Asked<A> = BoxFuture<Result<A, ErrorCode>>;
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::ops::Deref;
 
 use highwater::app::{Running, StartArgs, start};
-use highwater::config::{BrokerSettings, Listener};
+use highwater::config::{BrokerSettings, Listener, Sources, load};
 use highwater::env::Env;
 use tempfile::TempDir;
 
@@ -23,6 +23,18 @@ impl TestBroker {
 
     /// With settings changed by `change`.
     pub(crate) async fn start_with(change: impl FnOnce(&mut BrokerSettings)) -> Self {
+        Self::start_from(BrokerSettings::default(), change).await
+    }
+
+    /// With settings as the command line gives them.
+    pub(crate) async fn start_set(settings: &[(&str, &str)]) -> Self {
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let flags = settings.iter().map(owned).collect();
+        let loaded = load(Sources { flags, ..Sources::default() }).expect("settings");
+        Self::start_from(loaded.settings, |_| {}).await
+    }
+
+    async fn start_from(base: BrokerSettings, change: impl FnOnce(&mut BrokerSettings)) -> Self {
         let directory = TempDir::new().expect("a directory for the test");
         let mut settings = BrokerSettings {
             listeners: vec![Listener {
@@ -34,7 +46,7 @@ impl TestBroker {
             }],
             log_dirs: vec![directory.path().to_owned()],
             metadata_log_dir: directory.path().to_owned(),
-            ..BrokerSettings::default()
+            ..base
         };
         change(&mut settings);
         let running = start(StartArgs { env: Env::system(), settings }).await.expect("a broker");

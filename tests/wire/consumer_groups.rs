@@ -146,3 +146,18 @@ async fn groups_are_described_in_every_version() {
     }
     session.broker.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_excludes_the_consumer_protocol_serves_none_of_it() {
+    const UNSUPPORTED_VERSION: i16 = 35;
+    let broker =
+        TestBroker::start_set(&[("group.coordinator.rebalance.protocols", "classic")]).await;
+    let peer = crate::peer::Peer::connect(broker.address).await;
+    let mut session = Session { broker, peer };
+    let mut consumer = Consumer::new(session.broker.address, "g", 1).await;
+    let join = consumer.join_request(&["t"]);
+    assert_eq!(consumer.send(&join).await.error_code, UNSUPPORTED_VERSION);
+    let groups = describe(&mut session, 1, &["g"]).await;
+    assert_eq!(groups[0].error_code, UNSUPPORTED_VERSION);
+    session.broker.stop().await;
+}

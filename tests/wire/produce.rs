@@ -258,3 +258,19 @@ async fn compressed_records_are_as_large_as_the_topic_allows() {
     }
     session.broker.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn topics_of_coordinators_are_not_for_clients_to_write() {
+    const INVALID_TOPIC_EXCEPTION: i16 = 17;
+    let mut session = Session::start().await;
+    let none_yet = session.produce("__consumer_offsets", 0, batch(&[b"a"])).await;
+    assert_eq!(none_yet.error_code, UNKNOWN_TOPIC_OR_PARTITION);
+    let id = session.create("__consumer_offsets", 1, &[]).await;
+    let refused = session.produce("__consumer_offsets", 0, batch(&[b"a"])).await;
+    assert_eq!(refused.error_code, INVALID_TOPIC_EXCEPTION);
+    let mut by_id = produce_request("", 0, Some(batch(&[b"a"])));
+    by_id.topic_data[0].topic_id = codec::id_to_wire(Uuid::from_bytes(id));
+    let answer: ProduceResponse = session.call(PRODUCE, 13, &by_id).await;
+    assert_eq!(only(answer).error_code, INVALID_TOPIC_EXCEPTION);
+    session.broker.stop().await;
+}

@@ -139,3 +139,30 @@ async fn client_names_that_kafka_refuses_are_invalid_requests() {
     }
     broker.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn features_are_told_as_kafka_tells_those_that_are_served() {
+    let broker = TestBroker::start().await;
+    for version in 3..=4 {
+        let mut peer = Peer::connect(broker.address).await;
+        let answer = ask_versions(&mut peer, version, "test", "1.0").await;
+        let supported: Vec<_> = answer
+            .supported_features
+            .iter()
+            .map(|feature| (feature.name.as_str(), feature.min_version, feature.max_version))
+            .collect();
+        // A lowest level of 0 came with version 4.
+        let all = [("group.version", 0, 1), ("kraft.version", 0, 1), ("metadata.version", 7, 25)];
+        let told = if version >= 4 { &all[..] } else { &all[2..] };
+        assert_eq!(supported, told, "v{version}");
+        let finalized: Vec<_> = answer
+            .finalized_features
+            .iter()
+            .map(|feature| (feature.name.as_str(), feature.max_version_level))
+            .collect();
+        let expected = [("group.version", 1), ("kraft.version", 1), ("metadata.version", 25)];
+        assert_eq!(finalized, expected, "v{version}");
+        assert!(answer.finalized_features_epoch >= 0, "clients look at them from 0 on");
+    }
+    broker.stop().await;
+}

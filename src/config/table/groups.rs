@@ -45,8 +45,9 @@ pub(super) const ROWS: &[Setting] = settings! {
         => COORDINATOR;
     "group.coordinator.cached.buffer.max.bytes": Int = "1048588", at_least(524288), Medium, cluster_wide, not_here
         => COORDINATOR;
-    "group.coordinator.rebalance.protocols": List = "classic,consumer,streams", list_of(&["consumer", "classic", "share", "streams"]), Medium, read_only, not_here
-        => COORDINATOR;
+    "group.coordinator.rebalance.protocols": List = "classic,consumer,streams", list_of(&["consumer", "classic", "share", "streams"]), Medium, read_only, acts
+        => "Without consumer, members of the new protocol are refused. The classic protocol is always served, share and streams \
+            groups are not.";
     "group.coordinator.threads": Int = "4", at_least(1), High, read_only, not_here
         => COORDINATOR;
     "group.initial.rebalance.delay.ms": Int = "3000", ANY, Medium, read_only, acts

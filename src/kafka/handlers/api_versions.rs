@@ -9,8 +9,8 @@ use kafka_protocol::messages::api_versions_response::{
 use kafka_protocol::messages::{ApiVersionsRequest, ApiVersionsResponse};
 use kafka_protocol::protocol::StrBytes;
 
+use crate::broker::GROUP_VERSION;
 use crate::kafka::api_table::{API_VERSIONS, APIS, Api};
-use crate::kafka::groups::GROUP_VERSION;
 use crate::kafka::{ErrorCode, Outcome, Request, codec};
 
 /// A feature that is served, with the levels that are (Kafka's `Feature` and `MetadataVersion`).

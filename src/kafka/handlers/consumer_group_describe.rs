@@ -31,7 +31,7 @@ pub fn handle(request: Request) -> Outcome {
 }
 
 fn ask(request: &Request, group: &str) -> Asked<DescribedGroup> {
-    if !groups::serves_consumer_protocol(&request.broker) {
+    if !request.broker.serves_consumer_protocol() {
         return Box::pin(async { Err(ErrorCode::UnsupportedVersion) });
     }
     if group.is_empty() {

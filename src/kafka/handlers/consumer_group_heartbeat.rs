@@ -11,7 +11,7 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    if !groups::serves_consumer_protocol(&request.broker) {
+    if !request.broker.serves_consumer_protocol() {
         return codec::reply(&failed(ErrorCode::UnsupportedVersion), request.version);
     }
     let group = body.group_id.clone();

@@ -1,6 +1,6 @@
 //! OffsetFetch (9), versions 1-10. KIP-88, KIP-320, KIP-447, KIP-482, KIP-709, KIP-848.
 //!
-//! Answers stand in the order of the request; Kafka puts topic ids that do not exist last.
+//! Answers stand in the order of the request, but for topic ids that do not exist, which come last as with Kafka.
 
 use kafka_protocol::messages::offset_fetch_request::{
     OffsetFetchRequestGroup, OffsetFetchRequestTopics,
@@ -159,18 +159,17 @@ fn failed(topic: &OffsetFetchRequestTopics, code: i16) -> OffsetFetchResponseTop
         .with_partitions(topic.partition_indexes.iter().map(partition).collect())
 }
 
-/// The shard's answer, which is in the order of the question, with UNKNOWN_TOPIC_ID where the request names no topic.
+/// The shard's answer, which is in the order of the question, and behind it UNKNOWN_TOPIC_ID where the request names no topic.
 fn with_unknown_ids(
     mut group: OffsetFetchResponseGroup,
     topics: &[OffsetFetchRequestTopics],
 ) -> OffsetFetchResponseGroup {
-    let mut answered = std::mem::take(&mut group.topics).into_iter();
-    let unknown = ErrorCode::UnknownTopicId.number();
-    let topic = |asked: &OffsetFetchRequestTopics| {
-        let answer = if asked.name.is_empty() { None } else { answered.next() };
-        answer.map_or_else(|| failed(asked, unknown), |answer| answer.with_topic_id(asked.topic_id))
-    };
-    group.topics = topics.iter().map(topic).collect();
+    let (known, unknown): (Vec<_>, Vec<_>) = topics.iter().partition(|t| !t.name.is_empty());
+    for (answer, asked) in group.topics.iter_mut().zip(known) {
+        answer.topic_id = asked.topic_id;
+    }
+    let code = ErrorCode::UnknownTopicId.number();
+    group.topics.extend(unknown.into_iter().map(|topic| failed(topic, code)));
     group
 }
 
