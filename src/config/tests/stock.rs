@@ -1,4 +1,5 @@
-//! The files that come with Apache Kafka are accepted as they are.
+//! The files that come with Apache Kafka are accepted as they are. Those here have their settings, each compared with the original,
+//! and not their comments; `highwater config check --config FILE` takes an original.
 
 use super::from_file;
 use crate::config::Note;
@@ -38,6 +39,33 @@ fn keys_without_meaning_here_are_listed_once_together() {
 fn a_broker_of_a_larger_cluster_is_accepted() {
     let settings = from_file(include_str!("stock/broker.properties")).unwrap().settings;
     assert_eq!((settings.node_id.get(), settings.listeners.len()), (2, 1));
+}
+
+#[test]
+fn the_combined_node_of_kafka_3_is_accepted() {
+    let loaded = from_file(include_str!("stock/server-3.x-kraft.properties")).unwrap();
+    let settings = &loaded.settings;
+    assert_eq!((settings.node_id.get(), settings.listeners.len()), (1, 1));
+    for note in &loaded.notes {
+        assert!(!note.is_warning(), "{note}");
+    }
+}
+
+/// What only ZooKeeper brokers had is unknown here and named, as in Kafka 4.
+#[test]
+fn a_file_from_before_kraft_starts_and_names_what_is_gone() {
+    let loaded = from_file(include_str!("stock/server-3.x-zookeeper.properties")).unwrap();
+    let settings = &loaded.settings;
+    assert_eq!((settings.node_id.get(), settings.listeners.len()), (0, 1));
+    let warnings: Vec<String> =
+        loaded.notes.iter().filter(|note| note.is_warning()).map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "server.properties line 21: there is no setting zookeeper.connect",
+            "server.properties line 22: there is no setting zookeeper.connection.timeout.ms",
+        ]
+    );
 }
 
 #[test]
