@@ -69,7 +69,7 @@ fn partitions_of_topics(out: &mut String, image: &Image) {
             topic.partitions.len()
         );
     }
-    let states: [PartitionGauge<PartitionState>; 4] = [
+    let states: [PartitionGauge<PartitionState>; 5] = [
         ("kafka_topic_partition_leader", "Node that leads the partition.", |state| {
             i64::from(state.leader.get())
         }),
@@ -82,6 +82,11 @@ fn partitions_of_topics(out: &mut String, image: &Image) {
         ("kafka_topic_partition_in_sync_replica", "Replicas in sync.", |state| {
             count(state.isr.len())
         }),
+        (
+            "kafka_topic_partition_under_replicated_partition",
+            "1 if replicas are out of sync.",
+            |state| i64::from(state.isr.len() < state.replicas.len()),
+        ),
     ];
     for (name, help, value) in states {
         header(out, name, "gauge", help);

@@ -229,6 +229,8 @@ async fn members_of_a_group_of_the_new_protocol_are_shown_too() {
     let metrics = shop.metrics().await;
     let count = "kafka_server_group_coordinator_metrics_consumer_group_count{state=\"Stable\"}";
     assert_eq!(value(&metrics, count), Some(1.0));
+    let rebalances = "kafka_server_group_coordinator_metrics_consumer_group_rebalance_count";
+    assert_eq!(value(&metrics, rebalances), Some(1.0));
     shop.broker.stop().await;
 }
 

@@ -2,6 +2,7 @@
 
 mod admin;
 mod commit;
+mod counts;
 mod expiry;
 mod model;
 mod pending;
