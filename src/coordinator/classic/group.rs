@@ -142,12 +142,12 @@ impl ClassicGroup {
         self.members.values().map(|member| member.rebalance_timeout_ms).max().unwrap_or(0).max(0)
     }
 
-    /// Whether a request names a member that is the one it says it is.
+    /// The member that a request is from, if that is the one it says it is. No text is copied: heartbeats come this way.
     pub(super) fn check_member(
         &self,
         id: &str,
         instance: Option<&str>,
-    ) -> Result<(), ResponseError> {
+    ) -> Result<MemberId, ResponseError> {
         if let Some(instance) = instance {
             match self.static_member(instance) {
                 None => return Err(ResponseError::UnknownMemberId),
@@ -157,7 +157,8 @@ impl ClassicGroup {
                 Some(_) => {}
             }
         }
-        if self.has_member(id) { Ok(()) } else { Err(ResponseError::UnknownMemberId) }
+        let known = self.members.get_key_value(id);
+        known.map(|(id, _)| id.clone()).ok_or(ResponseError::UnknownMemberId)
     }
 }
 

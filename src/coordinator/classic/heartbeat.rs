@@ -10,11 +10,12 @@ use crate::coordinator::MemberId;
 impl GroupStep<'_, '_> {
     /// Heartbeat in a group that exists: keeps the session alive, and tells the member to join again.
     pub(super) fn heartbeat(&mut self, request: &HeartbeatRequest) -> Result<(), ResponseError> {
-        self.group.check_member(&request.member_id, request.group_instance_id.as_deref())?;
+        let instance = request.group_instance_id.as_deref();
+        let id = self.group.check_member(&request.member_id, instance)?;
         if request.generation_id != self.group.generation {
             return Err(ResponseError::IllegalGeneration);
         }
-        self.touch(&MemberId::new(&request.member_id));
+        self.touch(&id);
         match self.group.state {
             State::PreparingRebalance => Err(ResponseError::RebalanceInProgress),
             State::CompletingRebalance | State::Stable => Ok(()),

@@ -8,7 +8,6 @@ use kafka_protocol::messages::{LeaveGroupRequest, LeaveGroupResponse};
 use super::answers;
 use super::group::State;
 use super::step::GroupStep;
-use crate::coordinator::MemberId;
 use crate::coordinator::groups::{Call, GroupReply};
 
 /// Since this version there is an answer for each member.
@@ -66,16 +65,17 @@ impl GroupStep<'_, '_> {
 
     fn leave_one(&mut self, member: &MemberIdentity) -> Result<(), ResponseError> {
         let instance = member.group_instance_id.as_deref();
-        let id = MemberId::new(&member.member_id);
-        if id.as_str().is_empty() {
+        if member.member_id.is_empty() {
             // An administrator takes out whoever goes by that name.
             let known = instance.and_then(|instance| self.group.static_member(instance)).cloned();
             self.remove(&known.ok_or(ResponseError::UnknownMemberId)?);
             return Ok(());
         }
-        if !self.group.pending.contains(&id) {
-            self.group.check_member(id.as_str(), instance)?;
-        }
+        let pending = self.group.pending.get(member.member_id.as_str()).cloned();
+        let id = match pending {
+            Some(id) => id,
+            None => self.group.check_member(&member.member_id, instance)?,
+        };
         self.remove(&id);
         Ok(())
     }

@@ -39,30 +39,31 @@ pub(in crate::coordinator) fn check_commit(
             _ => Err(ResponseError::IllegalGeneration),
         };
     };
-    may_commit(step.group, request)?;
-    match step.group.state {
-        State::Stable | State::PreparingRebalance => {
-            step.touch(&MemberId::new(&request.member_id));
-        }
-        State::Empty | State::CompletingRebalance => {}
+    if let Some(member) = may_commit(step.group, request)? {
+        step.touch(&member);
     }
     Ok(())
 }
 
-fn may_commit(group: &ClassicGroup, request: &OffsetCommitRequest) -> Result<(), ResponseError> {
+/// The member that may commit; `None` for who is no member and may.
+fn may_commit(
+    group: &ClassicGroup,
+    request: &OffsetCommitRequest,
+) -> Result<Option<MemberId>, ResponseError> {
     let generation = request.generation_id_or_member_epoch;
     if generation < 0 && group.state == State::Empty {
         // An administrator, or a consumer that only stores offsets.
-        return Ok(());
+        return Ok(None);
     }
-    group.check_member(&request.member_id, request.group_instance_id.as_deref())?;
+    let instance = request.group_instance_id.as_deref();
+    let member = group.check_member(&request.member_id, instance)?;
     if generation != group.generation {
         return Err(ResponseError::IllegalGeneration);
     }
     match group.state {
         // It knows the generation, so it has been told to ask for its assignment first.
         State::CompletingRebalance => Err(ResponseError::RebalanceInProgress),
-        State::Empty | State::PreparingRebalance | State::Stable => Ok(()),
+        State::Empty | State::PreparingRebalance | State::Stable => Ok(Some(member)),
     }
 }
 

@@ -17,11 +17,10 @@ use crate::coordinator::machine::Token;
 impl GroupStep<'_, '_> {
     /// SyncGroup in a group that exists.
     pub(super) fn sync(&mut self, request: &SyncGroupRequest, token: Token) {
-        if let Err(error) = self.check_sync(request) {
-            self.turn.answer(token, answers::sync_refused(error));
-            return;
-        }
-        let id = MemberId::new(&request.member_id);
+        let id = match self.check_sync(request) {
+            Ok(id) => id,
+            Err(error) => return self.turn.answer(token, answers::sync_refused(error)),
+        };
         match self.group.state {
             State::CompletingRebalance => {
                 let before = self.group.set_waiting(&id, Waiting::Sync(token));
@@ -57,8 +56,9 @@ impl GroupStep<'_, '_> {
         self.prepare_rebalance("members did not ask for their assignment");
     }
 
-    fn check_sync(&self, request: &SyncGroupRequest) -> Result<(), ResponseError> {
-        self.group.check_member(&request.member_id, request.group_instance_id.as_deref())?;
+    fn check_sync(&self, request: &SyncGroupRequest) -> Result<MemberId, ResponseError> {
+        let instance = request.group_instance_id.as_deref();
+        let id = self.group.check_member(&request.member_id, instance)?;
         if request.generation_id != self.group.generation {
             return Err(ResponseError::IllegalGeneration);
         }
@@ -69,7 +69,7 @@ impl GroupStep<'_, '_> {
         {
             return Err(ResponseError::InconsistentGroupProtocol);
         }
-        Ok(())
+        Ok(id)
     }
 
     fn note_synced(&mut self, id: &MemberId) {
