@@ -83,13 +83,14 @@ impl Log {
             epochs = Arc::new(epochs.with(epoch, self.log_end));
             contents.push((LEADER_EPOCHS, leader_epochs::encode(epochs.entries())));
         }
-        self.write_together(&contents)?;
         if self.directory_is_new {
+            // First: `partition.metadata` tells the next life that this was done.
             if let Some(parent) = self.directory.parent() {
                 self.env.files.sync_dir(parent)?;
             }
             self.directory_is_new = false;
         }
+        self.write_together(&contents)?;
         self.has_metadata = true;
         self.saved_epochs = Arc::clone(&epochs);
         self.epochs = epochs;

@@ -109,7 +109,8 @@ impl Log {
         let saved_epochs = Arc::new(saved_epochs.cut(loaded.log_start, log_end));
         let mut log = Self::from_loaded(args, directory, loaded, epochs, unsynced);
         log.has_metadata = has_metadata;
-        log.directory_is_new = directory_is_new;
+        // One that an earlier life created and never wrote to is no older for the disk.
+        log.directory_is_new = directory_is_new || !has_metadata;
         log.recovery_point = recovery_point;
         log.saved_epochs = saved_epochs;
         if rewrite_epochs {
