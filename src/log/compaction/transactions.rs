@@ -18,8 +18,6 @@ pub(super) struct Transactions {
     aborted: HashMap<ProducerId, Aborted>,
     /// Those that begin further on, the first on top.
     coming: BinaryHeap<Reverse<Coming>>,
-    /// Marker of the last one that was announced.
-    announced: Option<Offset>,
 }
 
 #[derive(Debug)]
@@ -50,13 +48,10 @@ pub(super) enum MarkerFate {
 }
 
 impl Transactions {
-    /// Aborted transactions whose data may follow; those of one call in the order of their markers, and none twice.
+    /// Aborted transactions whose data may follow. One that several segments announce begins once: what they announce again
+    /// is looked at in front of its marker, while it is open.
     pub(super) fn announce(&mut self, entries: impl IntoIterator<Item = AbortedEntry>) {
         for entry in entries {
-            if self.announced.is_some_and(|announced| entry.last_offset <= announced) {
-                continue;
-            }
-            self.announced = Some(entry.last_offset);
             self.coming.push(Reverse(Coming {
                 first_offset: entry.first_offset,
                 last_offset: entry.last_offset,
@@ -173,6 +168,19 @@ mod tests {
         let emptied = BatchHeader { records_count: 0, ..header(3, 32, true) };
         assert_eq!(open.pass_control(&emptied, None), MarkerFate::Unneeded);
         assert_eq!(open.pass_control(&header(3, 33, true), None), MarkerFate::Needed);
+    }
+
+    #[test]
+    fn a_transaction_within_a_longer_one_of_another_producer_is_known() {
+        let mut open = Transactions::default();
+        open.announce([aborted(1, 5, 60)]);
+        assert!(open.pass_data(&header(1, 5, true)));
+        open.announce([aborted(2, 36, 50), aborted(1, 5, 60)]);
+        assert!(open.pass_data(&header(2, 36, true)));
+        let fate = open.pass_control(&header(2, 50, true), ABORT);
+        assert_eq!(fate, MarkerFate::NeededAbort(aborted(2, 36, 50)));
+        let fate = open.pass_control(&header(1, 60, true), ABORT);
+        assert_eq!(fate, MarkerFate::NeededAbort(aborted(1, 5, 60)));
     }
 
     #[test]
