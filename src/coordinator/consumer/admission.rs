@@ -39,15 +39,14 @@ pub(super) struct Caller<'a> {
     pub(super) request: &'a ConsumerGroupHeartbeatRequest,
 }
 
-/// Tells who it is, in a group that may not exist yet.
+/// Tells who it is, in a group that may not exist yet: then it is a join.
 pub(super) fn admit(
     settings: &GroupSettings,
     group: Option<&ConsumerGroup>,
     caller: &Caller<'_>,
 ) -> Result<Visitor, HeartbeatError> {
-    let empty = ConsumerGroup::default();
-    let group = group.unwrap_or(&empty);
     let request = caller.request;
+    let Some(group) = group else { return Ok(Visitor::New(caller.member.clone())) };
     check_size(settings, group, caller)?;
     let visitor = match request.instance_id.as_deref() {
         Some(instance) => admit_static(group, &InstanceId::new(instance), caller)?,

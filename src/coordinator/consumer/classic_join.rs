@@ -175,8 +175,9 @@ fn admit(
         target::update(shard, turn, group);
     }
     if !becomes_classic || has_target {
-        let owned = owned(turn.image, &joining.subscription);
-        progress::advance(turn, group, id, Some(owned), subscribed);
+        let image = turn.image;
+        let reported = || Some(owned(image, &joining.subscription));
+        progress::advance(turn, group, id, reported, subscribed);
     }
     let response = joined(turn, group, id);
     if becomes_classic {

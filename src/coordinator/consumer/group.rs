@@ -1,8 +1,8 @@
 //! A group of the new protocol: what its records add up to (Kafka's `ConsumerGroup`), and what it needs beside them.
 //!
 //! Owned by its shard. Changes only in `apply`; here are the bookkeeping that keeps counts right and questions about it.
-//! A member costs about 700 bytes and the text of its names, 44 bytes for each partition that it is to have, and 60 for
-//! each that it holds.
+//! A member costs about 0.9 KiB, its session timer and an id of 22 characters included, and each partition that is held about
+//! 100 bytes (measured with 10,000 of each). Names of topics are kept once for all members.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -70,8 +70,9 @@ fn stay(
     let member = visitor.id();
     let subscribed = subscription::update(shard, turn, group, &visitor, call);
     target::update(shard, turn, group);
-    let owned = caller.request.topic_partitions.as_deref().map(partitions::reported);
-    let moved = progress::advance(turn, group, member, owned.map(Iterator::collect), subscribed);
+    let owned = caller.request.topic_partitions.as_deref();
+    let reported = || owned.map(|owned| partitions::reported(owned).collect());
+    let moved = progress::advance(turn, group, member, reported, subscribed);
     let limits = limits_of(shard, turn, group);
     timers::start_session(turn, group, member, limits.session_timeout_ms);
     let must_tell = moved || caller.request.member_epoch == JOIN_EPOCH || is_full(caller.request);

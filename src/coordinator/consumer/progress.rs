@@ -12,12 +12,13 @@ use crate::coordinator::{GroupId, MemberId};
 use crate::metadata::Image;
 use crate::types::{TopicId, TopicName};
 
-/// Takes the member as far as it can go; true if what it is assigned has changed.
+/// Takes the member as far as it can go; true if what it is assigned has changed. What it says it owns is looked at only if
+/// it is on its way.
 pub(super) fn advance(
     turn: &mut GroupTurn<'_>,
     group: &GroupId,
     id: &MemberId,
-    reported: Option<Vec<TopicIdPartition>>,
+    reported: impl FnOnce() -> Option<Vec<TopicIdPartition>>,
     subscribed: Subscribed,
 ) -> bool {
     let Some(known) = consumer_group(turn.hard(), group.as_str()) else { return false };
@@ -31,7 +32,7 @@ pub(super) fn advance(
         target_epoch: known.target.epoch,
         target: known.target_of(id.as_str()),
         owners: known.owners(),
-        reported,
+        reported: reported(),
         subscription_changed,
     };
     let next = reconcile::step(member, &around);

@@ -15,8 +15,9 @@ use crate::types::TopicName;
 /// a later heartbeat makes the next.
 pub(super) fn update(shard: &Groups, turn: &mut GroupTurn<'_>, id: &GroupId) {
     let Some(group) = consumer_group(turn.hard(), id.as_str()) else { return };
-    let limits = limits_of(shard, turn, id);
-    if group.target.epoch >= group.epoch || !is_due(group, &limits, turn.now.wall.get()) {
+    if group.target.epoch >= group.epoch
+        || !is_due(group, &limits_of(shard, turn, id), turn.now.wall.get())
+    {
         return;
     }
     let epoch = group.epoch;

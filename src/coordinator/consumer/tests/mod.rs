@@ -5,6 +5,7 @@ mod bad_input;
 mod commit;
 mod describe;
 mod embedded;
+mod golden;
 mod heartbeat;
 mod life;
 mod many;
