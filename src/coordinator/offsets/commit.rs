@@ -60,10 +60,14 @@ fn commit_topic(
 ) -> OffsetCommitResponseTopic {
     let known = turn.image.topic(&asked.name);
     let topic = known.map(|known| known.name.clone()).or_else(|| TopicName::new(&asked.name).ok());
-    let topic_id = Uuid::from_bytes(asked.topic_id.into_bytes());
     let now = turn.now.wall;
     let expire_timestamp = (retention_ms != DEFAULT_RETENTION)
         .then(|| Timestamp::new(now.get().saturating_add(retention_ms)));
+    let topic_id = match expire_timestamp {
+        None => Uuid::from_bytes(asked.topic_id.into_bytes()),
+        // The record that says when it expires has no place for it, and what is in memory is what the log says.
+        Some(_) => Uuid::ZERO,
+    };
     answer(asked, |partition| {
         let topic = topic.clone().ok_or(ResponseError::UnknownTopicOrPartition)?;
         let metadata = partition.committed_metadata.as_deref().unwrap_or("");

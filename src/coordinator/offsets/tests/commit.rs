@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::coordinator::records::{self, GroupRecord};
-use crate::types::Timestamp;
+use crate::types::{PartitionIndex, Timestamp};
 
 #[test]
 fn what_was_committed_is_read_back_with_all_that_belongs_to_it() {
@@ -121,6 +121,13 @@ fn a_retention_of_the_request_is_written_as_the_time_of_expiry() {
     let expires = Timestamp::new(stepper.now.wall.get() + 5_000);
     assert_eq!(value.expire_timestamp, Some(expires));
     assert_eq!(value.commit_timestamp, stepper.now.wall);
+    let held = |stepper: &Stepper| {
+        let held = stepper.hard.offsets.get("g", "t", PartitionIndex::new(0)).expect("an offset");
+        (held.topic_id, held.expire_timestamp)
+    };
+    let live = held(&stepper);
+    stepper.restart();
+    assert_eq!(held(&stepper), live);
 }
 
 #[test]
