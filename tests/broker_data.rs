@@ -157,6 +157,7 @@ async fn a_disk_that_stalls_is_kept_off_the_async_threads_for_a_while() {
     assert!(matches!(send(&life), Step::Now(_)), "5 ms are no stall");
     node.faults.slow_writes(&clock, 6);
     assert!(matches!(send(&life), Step::Now(_)), "nobody knew");
+    assert!(matches!(send(&life), Step::Now(_)), "one is a suspicion");
     node.faults.slow_writes(&clock, 0);
     for _ in 0..3 {
         let pooled = send(&life);

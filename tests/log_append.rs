@@ -341,3 +341,18 @@ fn a_segment_with_offsets_beyond_its_indexes_is_refused_and_left_as_it_is() {
         assert_eq!(std::fs::read(&file).unwrap(), segment, "nothing was cut");
     }
 }
+
+#[test]
+fn a_log_without_files_has_no_entries_and_reading_it_is_no_fault() {
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let entries = |log: &Log| {
+        let mut count = 0;
+        log.view().read_entries(&mut |_| count += 1).expect("nothing to fail at");
+        count
+    };
+    let mut log = open(&args);
+    assert_eq!(entries(&log), 0);
+    log.append(&checked(&one(10, NOW.get())), EPOCH, NOW).unwrap();
+    assert_eq!(entries(&log), 1);
+}

@@ -90,6 +90,7 @@ impl Broker {
             tail_pool: TailPool::new(Arc::clone(&args.budget)),
             settings: Arc::clone(&args.settings),
             in_force: Arc::clone(&in_force),
+            budget: Arc::clone(&args.budget),
         });
         let configs = BrokerConfigs::at(&args.settings, &image);
         let groups = groups::start(NewGroups {

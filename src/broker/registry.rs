@@ -21,6 +21,7 @@ use super::in_force::SettingsInForce;
 use super::partition::Partition;
 use super::topic_partitions::{Slot, TopicPartitions, TopicPolicy};
 use crate::config::{BrokerSettings, CleanerSettings, TopicSettings};
+use crate::env::ByteBudget;
 use crate::log::TailPool;
 use crate::metadata::{ConfigResource, Image, MetadataStore, Topic};
 use crate::types::{LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicPartition};
@@ -35,6 +36,7 @@ pub struct PartitionRegistry {
     tail_pool: Arc<TailPool>,
     settings: Arc<BrokerSettings>,
     in_force: Arc<SettingsInForce>,
+    budget: Arc<ByteBudget>,
     /// When to look next at logs that are not open, for retention. Emptied when settings may have changed.
     retention_looks: Mutex<HashMap<TopicPartition, Timestamp>>,
 }
@@ -54,6 +56,8 @@ pub struct NewRegistry {
     pub settings: Arc<BrokerSettings>,
     /// The same with what was changed since.
     pub in_force: Arc<SettingsInForce>,
+    /// The one budget of bytes.
+    pub budget: Arc<ByteBudget>,
 }
 
 /// A partition that the image knows.
@@ -87,6 +91,7 @@ impl PartitionRegistry {
             tail_pool: args.tail_pool,
             settings: args.settings,
             in_force: args.in_force,
+            budget: args.budget,
             retention_looks: Mutex::default(),
         })
     }
@@ -202,8 +207,11 @@ impl PartitionRegistry {
         let image = self.metadata.image();
         let topic = image.topic_by_id(topic.id)?;
         let made = topics.entry(topic.id).or_insert_with(|| {
-            let policy =
-                TopicPolicy::new(self.settings_of(&image, topic), self.settings.validation);
+            let policy = TopicPolicy::new(
+                self.settings_of(&image, topic),
+                self.settings.validation,
+                &self.budget,
+            );
             let made = TopicPartitions::new(topic.id, topic.name.clone(), policy);
             self.grow(&made, topic);
             made
@@ -223,7 +231,11 @@ impl PartitionRegistry {
         }
         let settings = self.settings_of(image, topic);
         if settings != *partitions.policy().settings {
-            partitions.set_policy(TopicPolicy::new(settings, self.settings.validation));
+            partitions.set_policy(TopicPolicy::new(
+                settings,
+                self.settings.validation,
+                &self.budget,
+            ));
         }
     }
 }

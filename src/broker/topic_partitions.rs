@@ -11,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use super::data_directory::DataDirectory;
 use super::partition::Partition;
 use crate::config::{TopicSettings, Validation};
+use crate::env::ByteBudget;
 use crate::log::BatchRules;
 use crate::types::{PartitionIndex, TopicId, TopicName};
 
@@ -36,8 +37,9 @@ pub struct TopicPolicy {
 
 impl TopicPolicy {
     /// From settings of the topic and of the broker.
-    pub fn new(settings: TopicSettings, validation: Validation) -> Self {
-        let rules = BatchRules { validation, ..BatchRules::of(&settings) };
+    pub fn new(settings: TopicSettings, validation: Validation, memory: &Arc<ByteBudget>) -> Self {
+        let memory = Some(Arc::clone(memory));
+        let rules = BatchRules { validation, memory, ..BatchRules::of(&settings) };
         Self { rules, settings: Arc::new(settings) }
     }
 }

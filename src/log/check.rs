@@ -16,6 +16,7 @@ mod rewrite;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::batch::{
     BatchHeader, HEADER_LEN, MAGIC_V2, compute_crc, set_offset_and_epoch, set_timestamps,
@@ -24,6 +25,7 @@ use super::compress::{Compression, DecompressError};
 use super::reader::ReadRecordError;
 use super::scan::{Framing, FramingError, frame};
 use crate::config::{Codec, TargetCodec, TimestampType, TopicSettings, Validation};
+use crate::env::ByteBudget;
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 use records::{Walk, walk};
@@ -66,6 +68,8 @@ pub struct BatchRules {
     pub validation: Validation,
     /// Produce before v7 may not carry zstd.
     pub zstd_allowed: bool,
+    /// Where the memory of batches that are rewritten counts; nowhere for `None`.
+    pub memory: Option<Arc<ByteBudget>>,
 }
 
 impl BatchRules {
@@ -87,6 +91,7 @@ impl BatchRules {
             max_decompressed_message_bytes: settings.max_decompressed_message_bytes,
             validation: Validation::Strict,
             zstd_allowed: true,
+            memory: None,
         }
     }
 
@@ -193,6 +198,9 @@ pub enum BatchRejection {
     /// UNSUPPORTED_COMPRESSION_TYPE.
     #[error("{0}")]
     UnsupportedCompression(String),
+    /// KAFKA_STORAGE_ERROR: the client comes again.
+    #[error("there is no memory for rewriting the batch now (highwater.memory.bytes)")]
+    NoMemory,
 }
 
 impl BatchRejection {

@@ -49,17 +49,22 @@ impl LogView {
     pub fn read_entries(&self, each: &mut dyn FnMut(LogEntry<'_>)) -> io::Result<()> {
         let mut number = self.segments.number_of(self.log_start);
         while let Some(segment) = self.segments.get(number) {
+            number += 1;
+            let len = self.len_of(number - 1);
+            if len == 0 {
+                // Nothing was appended to it yet: it may have no file.
+                continue;
+            }
             let file = segment.files.open(FileKind::Log)?;
-            let mut batches = BatchReader::new(file, 0, self.len_of(number));
+            let mut batches = BatchReader::new(file, 0, len);
             while let Some((_, batch)) = batches.next()? {
                 if batch.last_offset() >= self.log_start {
                     read_batch(&batch, self.log_start, each)?;
                 }
             }
-            if number < self.segments.sealed.len() {
+            if number <= self.segments.sealed.len() {
                 segment.files.close();
             }
-            number += 1;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -54,6 +55,8 @@ impl Faults {
     fn write(&self) {
         if let Some((clock, step_ms)) = &*self.slow_writes.lock().unwrap() {
             clock.advance_ms(*step_ms);
+            // Gives the CPU up, as a thread does that waits for a disk.
+            std::thread::sleep(Duration::from_micros(10));
         }
     }
 

@@ -301,6 +301,7 @@ fn code(error: &ProduceError) -> ErrorCode {
     match error {
         ProduceError::UnknownPartition => ErrorCode::UnknownTopicOrPartition,
         ProduceError::Rejected(rejection) => match rejection {
+            BatchRejection::NoMemory => ErrorCode::KafkaStorageError,
             BatchRejection::Corrupt(_) => ErrorCode::CorruptMessage,
             BatchRejection::InvalidRecord { .. } => ErrorCode::InvalidRecord,
             BatchRejection::InvalidTimestamp { .. } => ErrorCode::InvalidTimestamp,

@@ -59,6 +59,7 @@ fn reason(result: Result<CheckedBatch<'_>, BatchRejection>) -> String {
         BatchRejection::TooLarge(_) => "MESSAGE_TOO_LARGE",
         BatchRejection::LargerThanSegment(_) => "RECORD_LIST_TOO_LARGE",
         BatchRejection::UnsupportedCompression(_) => "UNSUPPORTED_COMPRESSION_TYPE",
+        BatchRejection::NoMemory => "KAFKA_STORAGE_ERROR",
     };
     format!("{class}: {rejection}")
 }
@@ -415,6 +416,28 @@ fn a_decompression_bomb_is_refused() {
         check_batch(&bomb, &rules, NOW),
         "INVALID_RECORD: the records decompress to more than 20000000 bytes",
     );
+}
+
+#[test]
+fn what_is_rewritten_counts_against_the_budget_while_it_is() {
+    let mut builder = BatchBuilder::new(template(Codec::Zstd));
+    for _ in 0..30 {
+        builder.append(NOW, None, Some(&vec![0; 100_000]));
+    }
+    let packed = builder.build().unwrap();
+    let rewritten = |budget: &Arc<ByteBudget>| {
+        let memory = Some(Arc::clone(budget));
+        let rules = BatchRules { compression: TargetCodec::Fixed(Codec::Gzip), memory, ..rules() };
+        check_batch(&packed, &rules, NOW).map(|_| budget.used_bytes())
+    };
+    assert_eq!(rewritten(&ByteBudget::new(8_000_000)), Ok(0), "given back");
+    let small = ByteBudget::new(3_000_000);
+    assert_eq!(
+        rewritten(&small),
+        Err(BatchRejection::NoMemory),
+        "once as they are and once packed"
+    );
+    assert_eq!(small.used_bytes(), 0);
 }
 
 #[test]
