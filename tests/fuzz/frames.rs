@@ -132,7 +132,7 @@ impl Reading {
 
     fn take_frames(&mut self, random: &mut Random) {
         loop {
-            match self.reader.next() {
+            match self.reader.next_frame() {
                 Ok(Some(frame)) => {
                     self.outcome.frames.push(digest(&frame));
                     if random.below(2) == 0 && self.held.len() < HELD_MAX {

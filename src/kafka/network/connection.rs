@@ -187,7 +187,7 @@ impl Connection {
             if !self.replies.have_room() || self.outbox.len() > UNSENT_BYTES_MAX {
                 return false;
             }
-            match self.frames.next() {
+            match self.frames.next_frame() {
                 Ok(Some(frame)) => {
                     let bytes = frame.len();
                     let started = self.dispatch.start(frame);

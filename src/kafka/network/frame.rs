@@ -89,7 +89,7 @@ impl FrameReader {
     }
 
     /// The next frame, without its length, if it is here as a whole.
-    pub fn next(&mut self) -> Result<Option<Bytes>, FrameError> {
+    pub fn next_frame(&mut self) -> Result<Option<Bytes>, FrameError> {
         match self.frame_len()? {
             Some(len) if self.buffer.len() >= LENGTH_BYTES + len => {
                 self.buffer.advance(LENGTH_BYTES);
@@ -227,11 +227,11 @@ mod tests {
     #[test]
     fn frames_of_one_segment_come_one_by_one() {
         let mut reader = reader_with(&[0, 0, 0, 1, 7, 0, 0, 0, 0, 0, 0, 0, 2, 8]);
-        assert_eq!(reader.next(), Ok(Some(Bytes::from_static(&[7]))));
-        assert_eq!(reader.next(), Ok(Some(Bytes::new())));
-        assert_eq!(reader.next(), Ok(None));
+        assert_eq!(reader.next_frame(), Ok(Some(Bytes::from_static(&[7]))));
+        assert_eq!(reader.next_frame(), Ok(Some(Bytes::new())));
+        assert_eq!(reader.next_frame(), Ok(None));
         arrive(&mut reader, &[9]);
-        assert_eq!(reader.next(), Ok(Some(Bytes::from_static(&[8, 9]))));
+        assert_eq!(reader.next_frame(), Ok(Some(Bytes::from_static(&[8, 9]))));
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
                 let len = (1 + below(40_000)).min(sent.len() - at);
                 at += arrive_some(&mut reader, &sent[at..at + len]);
                 // Held on to, so that some memory is in use while the next frames arrive.
-                while let Some(frame) = reader.next().expect("well formed") {
+                while let Some(frame) = reader.next_frame().expect("well formed") {
                     received.push(frame);
                 }
             }
@@ -277,11 +277,11 @@ mod tests {
     fn frames_that_were_let_go_leave_their_memory_to_the_next() {
         let mut reader = reader_with(&[]);
         arrive(&mut reader, &[0, 0, 0, 1, 7]);
-        let first = reader.next().expect("well formed").expect("whole");
+        let first = reader.next_frame().expect("well formed").expect("whole");
         let address = first.as_ptr();
         drop(first);
         arrive(&mut reader, &[0, 0, 0, 1, 8]);
-        let second = reader.next().expect("well formed").expect("whole");
+        let second = reader.next_frame().expect("well formed").expect("whole");
         assert_eq!(second.as_ptr(), address);
         arrive(&mut reader, &[0, 0, 0, 1, 9]);
         assert_eq!(second[..], [8], "memory in use is not overwritten");
@@ -289,14 +289,14 @@ mod tests {
 
     #[test]
     fn lengths_that_no_frame_may_have_are_refused() {
-        let refused = |bytes: &[u8; 4]| reader_with(bytes).next().expect_err("refused");
+        let refused = |bytes: &[u8; 4]| reader_with(bytes).next_frame().expect_err("refused");
         let limit = 100 * 1024 * 1024;
         assert_eq!(refused(&[0xff; 4]), FrameError::Length { length: -1, limit });
         let above = (limit as i32 + 1).to_be_bytes();
         assert_eq!(refused(&above), FrameError::Length { length: limit as i32 + 1, limit });
         assert_eq!(refused(b"GET "), FrameError::Http);
         assert_eq!(refused(&[22, 3, 1, 2]), FrameError::Tls);
-        assert_eq!(reader_with(&(limit as i32).to_be_bytes()).next(), Ok(None));
+        assert_eq!(reader_with(&(limit as i32).to_be_bytes()).next_frame(), Ok(None));
     }
 
     #[test]
@@ -305,6 +305,6 @@ mod tests {
         let mut reader = FrameReader::new(limits);
         arrive(&mut reader, &(1_i32 << 20).to_be_bytes());
         let error = FrameError::Budget { length: 1 << 20, limit: 1 << 19 };
-        assert_eq!(reader.next(), Err(error));
+        assert_eq!(reader.next_frame(), Err(error));
     }
 }

@@ -197,7 +197,7 @@ mod tests {
         limits.room().await;
         limits.room().await;
         let first = limits.admit(address).await;
-        let second = tokio::spawn({
+        let second = crate::env::spawn({
             let limits = Arc::clone(&limits);
             async move { limits.admit(address).await.is_some() }
         });
