@@ -44,7 +44,11 @@ fn described(
 ) -> DescribedMember {
     let subscription = &member.subscription;
     let names = member.topics().iter().map(|name| WireTopicName(text(name.as_str())));
-    let assigned: Vec<_> = member.current.assigned.iter().map(|held| held.at).collect();
+    // What a member has yet to let go of is still its own (Kafka since 4.3).
+    let current = &member.current;
+    let mut assigned: Vec<_> =
+        current.assigned.iter().chain(&current.pending_revocation).map(|held| held.at).collect();
+    assigned.sort_unstable();
     DescribedMember::default()
         .with_member_id(text(id.as_str()))
         .with_instance_id(member.instance().map(InstanceId::as_str).map(text))

@@ -47,6 +47,11 @@ fn a_group_is_described_with_what_members_have_and_should_have() {
     assert_eq!(second.subscribed_topic_regex.as_deref(), Some("t"));
     assert_eq!(shown(&second.assignment), []);
     assert_eq!(shown(&second.target_assignment), [("t".to_owned(), vec![1])]);
+
+    // The first has been told and has not let go yet.
+    bench.send(a.delta());
+    let group = describe(&mut bench);
+    assert_eq!(shown(&group.members[0].assignment), [("t".to_owned(), vec![0, 1])]);
 }
 
 #[test]
