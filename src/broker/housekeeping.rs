@@ -117,6 +117,19 @@ impl Broker {
             }
         }
         self.apply_retention_to_closed();
+        self.open_dirty_logs();
+    }
+
+    /// The cleaner looks at a log when it is opened; one that was left dirty by an earlier life is opened for that.
+    fn open_dirty_logs(&self) {
+        if !self.partitions.cleaner_settings().enable {
+            return;
+        }
+        for closed in self.partitions.due_for_cleaning(self.env.files.as_ref()) {
+            if let Err(error) = closed.open() {
+                tracing::error!(partition = %closed.name(), %error, "a log cannot be opened for cleaning");
+            }
+        }
     }
 
     /// A log that was not opened in this life does not change, but it grows older. Opening all of them would make each start an

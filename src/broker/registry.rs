@@ -3,6 +3,7 @@
 //! The image says what exists; the registry holds what has been touched in this life. Creating a topic therefore needs nothing
 //! here, deleting one closes its logs and sets their directories aside.
 
+mod closed_cleaning;
 mod closed_retention;
 mod open;
 mod placement;
@@ -39,6 +40,8 @@ pub struct PartitionRegistry {
     budget: Arc<ByteBudget>,
     /// When to look next at logs that are not open, for retention. Emptied when settings may have changed.
     retention_looks: Mutex<HashMap<TopicPartition, Timestamp>>,
+    /// Logs that are not open and that the cleaner needs not look at. Emptied when settings may have changed.
+    cleaning_looks: Mutex<BTreeSet<TopicPartition>>,
 }
 
 /// What a registry needs.
@@ -93,6 +96,7 @@ impl PartitionRegistry {
             in_force: args.in_force,
             budget: args.budget,
             retention_looks: Mutex::default(),
+            cleaning_looks: Mutex::default(),
         })
     }
 
@@ -166,6 +170,7 @@ impl PartitionRegistry {
     pub fn apply_image(&self) {
         let image = self.metadata.image();
         self.retention_looks.lock().clear();
+        self.cleaning_looks.lock().clear();
         for partitions in self.topics() {
             match image.topic_by_id(partitions.id) {
                 Some(topic) => self.refresh(&image, topic, &partitions),
