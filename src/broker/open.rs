@@ -55,52 +55,24 @@ pub struct OpenBroker {
 impl Broker {
     /// Finds what lies in the log directories and starts the background work. Logs are opened on first use; after an
     /// unclean stop they are recovered in the background as well. Blocks; called inside the async runtime.
-    pub fn open(args: OpenBroker) -> Result<Arc<Self>, OpenDirectoryError> {
+    pub fn open(mut args: OpenBroker) -> Result<Arc<Self>, OpenDirectoryError> {
         let agenda = Agenda::new(
             Arc::clone(&args.env.clock),
             args.settings.log_flush_offset_checkpoint_interval_ms,
         );
         let image = args.metadata.image();
-        let failures = DirectoryFailures::new(
-            args.directories.len(),
-            args.shutdown.clone(),
-            Arc::clone(&args.health),
-            Arc::clone(&args.metrics),
-        );
-        let mut directories = Vec::with_capacity(args.directories.len());
-        let mut found = HashMap::new();
-        for (number, directory) in args.directories.into_iter().enumerate() {
-            for name in known_partitions(&args.env, &directory, &image) {
-                if let Some(first) = found.insert(name.clone(), number) {
-                    tracing::error!(partition = %name, "two log directories hold the partition, the first one is served");
-                    found.insert(name, first);
-                }
-            }
-            for name in directory.being_deleted() {
-                agenda.plan(0, Job::RemoveDirectory(directory.path().join(name)));
-            }
-            let (agenda, failures) = (Arc::clone(&agenda), Arc::clone(&failures));
-            directories.push(DataDirectory::start(&args.env, directory, agenda, failures)?);
-        }
+        let placement = start_directories(&mut args, &image, &agenda)?;
         let in_force = Arc::new(SettingsInForce::new(Arc::clone(&args.settings), &image));
         let partitions = PartitionRegistry::new(NewRegistry {
             metadata: Arc::clone(&args.metadata),
-            placement: Placement::new(directories, found),
+            placement,
             agenda: Arc::clone(&agenda),
             tail_pool: TailPool::new(Arc::clone(&args.budget)),
             settings: Arc::clone(&args.settings),
             in_force: Arc::clone(&in_force),
             budget: Arc::clone(&args.budget),
         });
-        let configs = BrokerConfigs::at(&args.settings, &image);
-        let groups = groups::start(NewGroups {
-            env: args.env.clone(),
-            metadata: Arc::clone(&args.metadata),
-            partitions: Arc::clone(&partitions),
-            settings: Arc::new(GroupSettings::of(configs.layers())),
-            metrics: Arc::clone(&args.metrics),
-        });
-        tell_of_changes(&args.metadata, &groups);
+        let groups = start_groups(&args, &image, &partitions);
         let tools =
             CleaningTools::new(&args.env, &partitions, &agenda, &args.budget, &args.metrics);
         let cleaner = start_cleaner(tools, &args.settings)?;
@@ -196,6 +168,53 @@ impl Broker {
             }
         }
     }
+}
+
+/// Takes note of what lies in the log directories, and starts the threads that sync them.
+fn start_directories(
+    args: &mut OpenBroker,
+    image: &Image,
+    agenda: &Arc<Agenda>,
+) -> Result<Placement, OpenDirectoryError> {
+    let failures = DirectoryFailures::new(
+        args.directories.len(),
+        args.shutdown.clone(),
+        Arc::clone(&args.health),
+        Arc::clone(&args.metrics),
+    );
+    let mut directories = Vec::with_capacity(args.directories.len());
+    let mut found = HashMap::new();
+    for (number, directory) in args.directories.drain(..).enumerate() {
+        for name in known_partitions(&args.env, &directory, image) {
+            if let Some(first) = found.insert(name.clone(), number) {
+                tracing::error!(partition = %name, "two log directories hold the partition, the first one is served");
+                found.insert(name, first);
+            }
+        }
+        for name in directory.being_deleted() {
+            agenda.plan(0, Job::RemoveDirectory(directory.path().join(name)));
+        }
+        let (agenda, failures) = (Arc::clone(agenda), Arc::clone(&failures));
+        directories.push(DataDirectory::start(&args.env, directory, agenda, failures)?);
+    }
+    Ok(Placement::new(directories, found))
+}
+
+fn start_groups(
+    args: &OpenBroker,
+    image: &Image,
+    partitions: &Arc<PartitionRegistry>,
+) -> Arc<Coordinator<Groups>> {
+    let configs = BrokerConfigs::at(&args.settings, image);
+    let groups = groups::start(NewGroups {
+        env: args.env.clone(),
+        metadata: Arc::clone(&args.metadata),
+        partitions: Arc::clone(partitions),
+        settings: Arc::new(GroupSettings::of(configs.layers())),
+        metrics: Arc::clone(&args.metrics),
+    });
+    tell_of_changes(&args.metadata, &groups);
+    groups
 }
 
 /// Groups hear of topics and configs that change.

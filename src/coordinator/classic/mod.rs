@@ -18,7 +18,8 @@
 //! Deviations from Kafka: with `group.initial.rebalance.delay.ms=0` the first join is answered in the turn that brings it, not
 //! after a timer of 0 ms. A group whose first JoinGroup is refused does not come into being. Requests that are given up for a
 //! newer one of the same member are answered (`REBALANCE_IN_PROGRESS`), and so are the SyncGroups of members that are taken out
-//! (`UNKNOWN_MEMBER_ID`); Kafka never answers these.
+//! (`UNKNOWN_MEMBER_ID`); Kafka never answers these. Where Kafka's choice follows the order of a hash map, names decide: the first
+//! member by id leads when the leader is gone, the first protocol by name wins a tied vote. A protocol named twice counts once.
 
 pub(super) mod answers;
 mod describe;

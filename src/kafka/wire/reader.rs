@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         self.nullable_text()?.ok_or(Malformed::Null { at })
     }
 
-    /// Length of a string in bytes, [`TEXT_BYTES_MAX`] at most; `None` for null.
+    /// Length of a string in bytes, 32,767 at most as in Kafka; `None` for null.
     pub fn text_len(&mut self) -> Result<Option<usize>, Malformed> {
         let at = self.at;
         if self.flexible {

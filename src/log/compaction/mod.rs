@@ -1,6 +1,6 @@
 //! Compaction: of each key only the newest record stays (Kafka's `LogCleaner`).
 //!
-//! 1. [`assess`] says what of a log is dirty, what may be cleaned now, and whether that is worth it.
+//! 1. [`assess()`] says what of a log is dirty, what may be cleaned now, and whether that is worth it.
 //! 2. [`Round::begin`] reads the dirty part into a map of keys to their newest offsets.
 //! 3. [`Round::next`] writes the segments anew, a group of them at a time, without what the map shows to be old.
 //! 4. [`Log::replace`](super::Log::replace) puts each group into the log.

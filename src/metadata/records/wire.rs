@@ -322,7 +322,7 @@ impl Writer {
     }
 
     /// A string. What an inflexible version cannot hold is cut off: no request brings a string of more than
-    /// [`TEXT_BYTES_MAX`] bytes.
+    /// 32,767 bytes, as in Kafka.
     pub fn string(&mut self, text: &str) {
         if self.flexible {
             return self.bytes(text.as_bytes());
