@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::{Agenda, Job};
 use super::partition::Partition;
-use super::sync::SyncQueue;
+use super::sync::SyncQueues;
 use crate::config::{Durability, TopicSettings};
 use crate::env::{Env, Shutdown, is_no_room};
 use crate::log::StartMode;
@@ -42,7 +42,7 @@ pub struct DataDirectory {
     checkpointing: Mutex<()>,
     /// Taken out by the clean stop, which consumes it.
     files: Mutex<Option<LogDirectory>>,
-    sync_queue: Arc<SyncQueue>,
+    sync_queues: SyncQueues,
     agenda: Arc<Agenda>,
     offline: OnceLock<String>,
     failures: Arc<DirectoryFailures>,
@@ -82,7 +82,7 @@ impl DirectoryFailures {
 }
 
 impl DataDirectory {
-    /// Reads the checkpoints and starts the sync thread. Blocks.
+    /// Reads the checkpoints and starts the sync threads. Blocks.
     pub fn start(
         env: &Env,
         directory: LogDirectory,
@@ -90,7 +90,7 @@ impl DataDirectory {
         failures: Arc<DirectoryFailures>,
     ) -> Result<Arc<Self>, OpenDirectoryError> {
         let path = directory.path().to_owned();
-        let sync_queue = SyncQueue::start(env, Arc::clone(&failures.metrics))
+        let sync_queues = SyncQueues::start(env, &failures.metrics)
             .map_err(|source| OpenDirectoryError::Io { path: path.clone(), source })?;
         Ok(Arc::new(Self {
             env: env.clone(),
@@ -103,7 +103,7 @@ impl DataDirectory {
             checkpointing: Mutex::new(()),
             files: Mutex::new(Some(directory)),
             path,
-            sync_queue,
+            sync_queues,
             agenda,
             offline: OnceLock::new(),
             failures,
@@ -158,9 +158,9 @@ impl DataDirectory {
         }
     }
 
-    /// The queue of its sync thread.
-    pub fn sync_queue(&self) -> &Arc<SyncQueue> {
-        &self.sync_queue
+    /// The queues of its sync threads.
+    pub fn sync_queues(&self) -> &SyncQueues {
+        &self.sync_queues
     }
 
     /// Takes it offline for good.
@@ -240,7 +240,7 @@ impl DataDirectory {
 
     /// Ends the sync thread and, if `mark` is given and nothing failed, marks the clean stop. Blocks.
     pub fn close(&self, mark: Option<CleanShutdown>) {
-        self.sync_queue.close();
+        self.sync_queues.close();
         let Some(directory) = self.files.lock().take() else { return };
         let Some(mark) = mark.filter(|_| !self.is_offline()) else { return };
         if let Err(error) = directory.close_cleanly(mark) {
@@ -264,6 +264,6 @@ fn millis(time: Duration) -> u64 {
 impl Drop for DataDirectory {
     /// Without a stop before it: the thread must not stay. It may be this very one, so nobody waits for it.
     fn drop(&mut self) {
-        self.sync_queue.end();
+        self.sync_queues.end();
     }
 }

@@ -121,7 +121,7 @@ impl Broker {
             partition.directory().mark_changed();
         }
         for directory in self.partitions.directories() {
-            directory.sync_queue().close();
+            directory.sync_queues().close();
         }
         let closed = close_logs(partitions);
         for directory in self.partitions.directories() {

@@ -21,8 +21,10 @@ use parking_lot::{Mutex, MutexGuard};
 use super::cleaning::CleaningState;
 use super::data_directory::DataDirectory;
 use super::fetch::{FetchInterests, Gain};
+use super::sync::SyncLane;
 use super::sync_wait::SyncWait;
 use super::topic_partitions::TopicPartitions;
+use super::topics::is_internal;
 use crate::config::{Durability, TopicSettings};
 use crate::log::{AppendError, Appended, CheckedBatch, Isolation, Log, LogView, SyncWork};
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
@@ -44,6 +46,7 @@ pub struct Partition {
     visible_bytes: AtomicU64,
     /// First offset of the oldest open transaction at the last move of the high watermark, or the watermark itself.
     stable_end: AtomicI64,
+    sync_lane: SyncLane,
     /// Listed in the directory's sync queue; one partition is there once.
     queued: AtomicBool,
     retired: AtomicBool,
@@ -141,6 +144,8 @@ impl Partition {
         let view = Arc::clone(log.view());
         let end = view.log_end;
         let stable = view.first_unstable.unwrap_or(end);
+        let is_internal = is_internal(topic.name.as_str());
+        let sync_lane = if is_internal { SyncLane::Coordinators } else { SyncLane::Clients };
         Arc::new(Self {
             topic,
             index,
@@ -158,6 +163,7 @@ impl Partition {
             synced_end: AtomicI64::new(end.get()),
             visible_bytes: AtomicU64::new(0),
             stable_end: AtomicI64::new(stable.get()),
+            sync_lane,
             queued: AtomicBool::new(false),
             retired: AtomicBool::new(false),
             cleaning: CleaningState::new(cleaned_to),
@@ -281,7 +287,7 @@ impl Partition {
     /// Lists the partition for the next sync; a no-op while it is listed already.
     pub fn queue_sync(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
-            self.directory.sync_queue().push(Arc::clone(self));
+            self.directory.sync_queues().push(self.sync_lane, Arc::clone(self));
         }
     }
 

@@ -1,4 +1,4 @@
-//! The sync thread of one log directory.
+//! The sync threads of one log directory: one for the partitions of clients, one for those of coordinators.
 //!
 //! Partitions with unsynced appends stand in a queue, each at most once. The thread takes all of them, syncs their files and
 //! lets go of the replies and fetches that waited; what arrives meanwhile forms the next group. So the sync in flight is the
@@ -20,9 +20,62 @@ use super::partition::{Partition, TakenSync};
 use crate::env::{Env, spawn_thread};
 use crate::observe::Metrics;
 
+/// Whose appends a sync is for. Commits of many groups dirty dozens of files at once; producers must not wait for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncLane {
+    /// Topics of clients.
+    Clients,
+    /// Internal topics.
+    Coordinators,
+}
+
+/// Syncs of one file system share journal commits when they run together, so clients get many at a time.
+const CLIENTS_PARALLEL_MAX: usize = 16;
+/// Coordinators get few, so that the commits that clients wait for come in between.
+const COORDINATORS_PARALLEL_MAX: usize = 4;
+
+/// The queues of a log directory.
+#[derive(Debug)]
+pub struct SyncQueues {
+    clients: Arc<SyncQueue>,
+    coordinators: Arc<SyncQueue>,
+}
+
+impl SyncQueues {
+    /// Empty queues and their threads.
+    pub fn start(env: &Env, metrics: &Arc<Metrics>) -> io::Result<Self> {
+        let start = |parallel_max| SyncQueue::start(env, Arc::clone(metrics), parallel_max);
+        Ok(Self {
+            clients: start(CLIENTS_PARALLEL_MAX)?,
+            coordinators: start(COORDINATORS_PARALLEL_MAX)?,
+        })
+    }
+
+    /// Lists a partition. The caller sees to it that it is listed once ([`Partition::queue_sync`]), always in one lane.
+    pub fn push(&self, lane: SyncLane, partition: Arc<Partition>) {
+        match lane {
+            SyncLane::Clients => self.clients.push(partition),
+            SyncLane::Coordinators => self.coordinators.push(partition),
+        }
+    }
+
+    /// Lets the threads end once they have synced what is listed.
+    pub fn end(&self) {
+        self.clients.end();
+        self.coordinators.end();
+    }
+
+    /// Syncs what is listed, then ends the threads. Blocks.
+    pub fn close(&self) {
+        self.end();
+        self.clients.close();
+        self.coordinators.close();
+    }
+}
+
 /// Partitions to be synced next.
 #[derive(Debug)]
-pub struct SyncQueue {
+struct SyncQueue {
     state: Mutex<QueueState>,
     pushed: Condvar,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -35,8 +88,8 @@ struct QueueState {
 }
 
 impl SyncQueue {
-    /// An empty queue and its thread.
-    pub fn start(env: &Env, metrics: Arc<Metrics>) -> io::Result<Arc<Self>> {
+    /// An empty queue and its thread, which syncs up to `parallel_max` files at the same time.
+    fn start(env: &Env, metrics: Arc<Metrics>, parallel_max: usize) -> io::Result<Arc<Self>> {
         let queue = Arc::new(Self {
             state: Mutex::default(),
             pushed: Condvar::new(),
@@ -44,14 +97,13 @@ impl SyncQueue {
         });
         let thread = spawn_thread("sync", {
             let (queue, env) = (Arc::clone(&queue), env.clone());
-            move || queue.run(&env, &metrics)
+            move || queue.run(&env, &metrics, parallel_max)
         })?;
         *queue.thread.lock() = Some(thread);
         Ok(queue)
     }
 
-    /// Lists a partition. The caller sees to it that it is listed once ([`Partition::queue_sync`]).
-    pub fn push(&self, partition: Arc<Partition>) {
+    fn push(&self, partition: Arc<Partition>) {
         let mut state = self.state.lock();
         state.dirty.push(partition);
         let first = state.dirty.len() == 1;
@@ -62,15 +114,13 @@ impl SyncQueue {
         }
     }
 
-    /// Lets the thread end once it has synced what is listed.
-    pub fn end(&self) {
+    fn end(&self) {
         self.state.lock().closing = true;
         self.pushed.notify_one();
     }
 
-    /// Syncs what is listed, then ends the thread. Blocks.
-    pub fn close(&self) {
-        self.end();
+    /// Waits for the end of the thread. Blocks.
+    fn close(&self) {
         if let Some(thread) = self.thread.lock().take()
             && thread.join().is_err()
         {
@@ -78,8 +128,8 @@ impl SyncQueue {
         }
     }
 
-    fn run(&self, env: &Env, metrics: &Metrics) {
-        let mut pool = SyncPool::new(Arc::clone(&env.files));
+    fn run(&self, env: &Env, metrics: &Metrics, parallel_max: usize) {
+        let mut pool = SyncPool::new(Arc::clone(&env.files), parallel_max);
         let mut group = Vec::new();
         while self.next_group(&mut group) {
             let began = env.clock.monotonic();

@@ -12,15 +12,14 @@ use parking_lot::{Condvar, Mutex};
 use crate::env::{File, FileSystem, spawn_thread};
 use crate::log::SyncWork;
 
-/// Syncs that run at the same time, the sync thread's own included.
-const PARALLEL_SYNCS_MAX: usize = 16;
-
 /// The helpers of one sync thread.
 #[derive(Debug)]
 pub(super) struct SyncPool {
     files: Arc<dyn FileSystem>,
     shared: Arc<Shared>,
     helpers: usize,
+    /// Syncs that run at the same time, the sync thread's own included.
+    parallel_max: usize,
 }
 
 #[derive(Debug, Default)]
@@ -46,8 +45,8 @@ enum Target {
 
 impl SyncPool {
     /// A pool without helpers yet.
-    pub(super) fn new(files: Arc<dyn FileSystem>) -> Self {
-        Self { files, shared: Arc::default(), helpers: 0 }
+    pub(super) fn new(files: Arc<dyn FileSystem>, parallel_max: usize) -> Self {
+        Self { files, shared: Arc::default(), helpers: 0, parallel_max }
     }
 
     /// Syncs everything in `works`; the first error if any failed. Returns when nothing is running any more.
@@ -69,7 +68,7 @@ impl SyncPool {
         if let [] | [_] = targets.as_slice() {
             return targets.iter().try_for_each(|target| target.sync(self.files.as_ref()));
         }
-        let helpers = targets.len().min(PARALLEL_SYNCS_MAX) - 1;
+        let helpers = targets.len().min(self.parallel_max) - 1;
         self.start_helpers(helpers);
         self.shared.state.lock().waiting = targets;
         (0..helpers).for_each(|_| {
