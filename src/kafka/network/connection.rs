@@ -137,11 +137,12 @@ impl Connection {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> PollEnd {
-        if self.control.wish(cx) != Wish::Serve {
-            return self.poll_stop(cx);
-        }
         let mut read = 0;
         loop {
+            // Asked each time that something was read: what a peer sends after a stop was asked for is not started.
+            if self.control.wish(cx) != Wish::Serve {
+                return self.poll_stop(cx);
+            }
             let all_started = self.ending.is_some() || self.poll_requests(cx);
             let flushed = self.poll_flush(cx)?;
             if self.ending.is_some() {
