@@ -20,9 +20,6 @@ use crate::log::{CheckedBatch, LogEntry, LogEntryKind};
 use crate::metadata::MetadataStore;
 use crate::types::{PartitionIndex, Timestamp};
 
-/// Larger batches are appended on the blocking pool.
-const INLINE_BYTES_MAX: usize = 256 << 10;
-
 /// A partition of an internal topic, found anew for each use: the topic may be deleted and made again.
 #[derive(Clone, Debug)]
 pub(super) struct CoordinatorLog {
@@ -118,9 +115,7 @@ fn is_quick(partition: &Partition, records: &[KeyValue], env: &Env) -> bool {
         .iter()
         .map(|record| record.key.len() + record.value.as_ref().map_or(0, Vec::len))
         .sum();
-    partition.is_prepared()
-        && bytes <= INLINE_BYTES_MAX
-        && !partition.directory().is_stalled(env.clock.monotonic())
+    partition.takes_inline(bytes, env.clock.monotonic())
 }
 
 fn append(

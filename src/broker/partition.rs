@@ -14,6 +14,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, MutexGuard};
@@ -28,6 +29,9 @@ use super::topics::is_internal;
 use crate::config::{Durability, TopicSettings};
 use crate::log::{AppendError, Appended, CheckedBatch, Isolation, Log, LogView, SyncWork};
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
+
+/// Larger batches are appended on the blocking pool: writing them takes a good part of a millisecond even when all goes well.
+const INLINE_BYTES_MAX: usize = 256 << 10;
 
 /// One open partition.
 #[derive(Debug)]
@@ -203,8 +207,14 @@ impl Partition {
     }
 
     /// True if an append may happen on an async thread: what must be synced before the first one of the epoch has been.
-    pub fn is_prepared(&self) -> bool {
+    fn is_prepared(&self) -> bool {
         self.prepared_epoch.load(Ordering::Acquire) == self.leader_epoch.load(Ordering::Acquire)
+    }
+
+    /// True if an append of so many bytes is over in microseconds, and may happen on an async thread: the epoch is prepared, the
+    /// bytes are few, the disk was not seen to stall just now.
+    pub fn takes_inline(&self, bytes: usize, now: Duration) -> bool {
+        self.is_prepared() && bytes <= INLINE_BYTES_MAX && !self.directory.is_stalled(now)
     }
 
     /// Exclusive end of what read_uncommitted consumers see.

@@ -21,9 +21,6 @@ use crate::log::{
 };
 use crate::types::Timestamp;
 
-/// Larger batches are appended on the blocking pool: writing them takes a good part of a millisecond even when all goes well.
-const INLINE_BYTES_MAX: usize = 256 << 10;
-
 /// Which replies a producer wants (`acks`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acks {
@@ -175,10 +172,7 @@ fn append_inline(batch: &ProduceBatch, request: &Produce, now: Now) -> Option<Ap
         Lookup::Closed(_) => return None,
         Lookup::Unknown => return Some(Err(ProduceError::UnknownPartition)),
     };
-    let is_quick = partition.is_prepared()
-        && batch.records.len() <= INLINE_BYTES_MAX
-        && !partition.directory().is_stalled(now.monotonic);
-    if !is_quick {
+    if !partition.takes_inline(batch.records.len(), now.monotonic) {
         return None;
     }
     let policy = partition.topic().policy();

@@ -7,14 +7,11 @@ use super::batch_reader::BatchReader;
 use super::legacy::LegacyMessages;
 use super::marker::read_marker;
 use super::producers;
-use super::reader::RecordReader;
+use super::reader::{RecordReader, STORED_BYTES_MAX};
 use super::scan::StoredBatch;
 use super::segment::FileKind;
 use super::view::LogView;
 use crate::types::{Offset, ProducerId};
-
-/// Most bytes that a stored batch may decompress to. They pass through a window, so this bounds time, not memory.
-const DECOMPRESSED_BYTES_MAX: usize = i32::MAX as usize;
 
 /// What a log holds at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +94,7 @@ fn read_records(
     each: &mut dyn FnMut(LogEntry<'_>),
 ) -> io::Result<()> {
     let transaction = header.is_transactional().then_some(header.producer_id);
-    let mut reader = RecordReader::new(header, records, DECOMPRESSED_BYTES_MAX).map_err(damaged)?;
+    let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX).map_err(damaged)?;
     while let Some(record) = reader.next() {
         let record = record.map_err(damaged)?;
         let offset = record.offset(header);
@@ -114,7 +111,7 @@ fn read_legacy(
     from: Offset,
     each: &mut dyn FnMut(LogEntry<'_>),
 ) -> io::Result<()> {
-    let messages = LegacyMessages::read(batch, DECOMPRESSED_BYTES_MAX).map_err(damaged)?;
+    let messages = LegacyMessages::read(batch, STORED_BYTES_MAX).map_err(damaged)?;
     for message in messages.iter().filter(|message| message.offset >= from) {
         let (key, value) = (message.key, message.value);
         let kind = LogEntryKind::Record { key, value, transaction: None };

@@ -17,6 +17,10 @@ mod tests;
 /// A window above this is given back, so that one large record does not hold memory for ever.
 const WINDOW_KEPT_MAX: usize = 256 * 1024;
 
+/// Most bytes that a stored batch may decompress to: it was checked when it was appended. They pass through a window, so this
+/// bounds time, not memory.
+pub(super) const STORED_BYTES_MAX: usize = i32::MAX as usize;
+
 thread_local! {
     /// The window of the last reader of this thread.
     static WINDOW: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };

@@ -4,12 +4,9 @@ use std::io;
 
 use super::batch::HEADER_LEN;
 use super::legacy::LegacyMessages;
-use super::reader::RecordReader;
+use super::reader::{RecordReader, STORED_BYTES_MAX};
 use super::scan::StoredBatch;
 use crate::types::{Offset, Timestamp};
-
-/// Most bytes that a stored batch may decompress to. They pass through a window, so this bounds time, not memory.
-const DECOMPRESSED_BYTES_MAX: usize = i32::MAX as usize;
 
 /// Offset and timestamp of the first record for which `is_hit` holds.
 pub(super) fn first_record(
@@ -21,8 +18,7 @@ pub(super) fn first_record(
     };
     let Some(header) = stored.header() else { return first_message(&stored, is_hit) };
     let records = &stored.bytes()[HEADER_LEN..];
-    let mut reader =
-        RecordReader::new(&header, records, DECOMPRESSED_BYTES_MAX).map_err(damaged)?;
+    let mut reader = RecordReader::new(&header, records, STORED_BYTES_MAX).map_err(damaged)?;
     while let Some(record) = reader.next() {
         let record = record.map_err(damaged)?;
         let (offset, timestamp) = (record.offset(&header), record.timestamp(&header));
@@ -37,7 +33,7 @@ fn first_message(
     stored: &StoredBatch<'_>,
     is_hit: impl Fn(Offset, Timestamp) -> bool,
 ) -> io::Result<Option<(Offset, Timestamp)>> {
-    let messages = LegacyMessages::read(stored, DECOMPRESSED_BYTES_MAX).map_err(damaged)?;
+    let messages = LegacyMessages::read(stored, STORED_BYTES_MAX).map_err(damaged)?;
     let mut found = messages.iter().map(|message| (message.offset, message.timestamp));
     Ok(found.find(|(offset, timestamp)| is_hit(*offset, *timestamp)))
 }

@@ -20,12 +20,9 @@ use crate::log::batch::{BatchHeader, HEADER_LEN};
 use crate::log::format::aborted_index::AbortedEntry;
 use crate::log::legacy::{LegacyDamage, LegacyMessages};
 use crate::log::marker::read_marker;
-use crate::log::reader::{ReadRecordError, RecordReader};
+use crate::log::reader::{ReadRecordError, RecordReader, STORED_BYTES_MAX};
 use crate::log::scan::StoredBatch;
 use crate::types::{Offset, Timestamp};
-
-/// Most bytes that a stored batch may decompress to. They pass through a window, so this bounds time more than memory.
-pub(super) const DECOMPRESSED_BYTES_MAX: usize = i32::MAX as usize;
 
 /// What one round goes by.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +179,7 @@ impl<'r> Filter<'r> {
         batch: &StoredBatch<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), BatchProblem> {
-        let messages = LegacyMessages::read(batch, DECOMPRESSED_BYTES_MAX)?;
+        let messages = LegacyMessages::read(batch, STORED_BYTES_MAX)?;
         self.kept.clear();
         let mut found = Found::default();
         for message in messages.iter() {
@@ -208,7 +205,7 @@ impl<'r> Filter<'r> {
         batch: &StoredBatch<'_>,
     ) -> Result<Found, ReadRecordError> {
         let records = &batch.bytes()[HEADER_LEN..];
-        let mut reader = RecordReader::new(header, records, DECOMPRESSED_BYTES_MAX)?;
+        let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX)?;
         let keep_tombstones = header.delete_horizon().is_none_or(|due| self.rules.now < due);
         self.kept.clear();
         let mut found = Found::default();

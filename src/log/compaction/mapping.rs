@@ -1,6 +1,5 @@
 //! The first pass of a round: the newest offset of each key in the dirty part of a log (Kafka's `buildOffsetMap`).
 
-use super::filter::DECOMPRESSED_BYTES_MAX;
 use super::key_map::{Full, KeyMap};
 use super::source::{CleaningSource, SegmentScan};
 use super::transactions::Transactions;
@@ -10,6 +9,7 @@ use crate::log::batch::{BatchHeader, HEADER_LEN};
 use crate::log::legacy::LegacyMessages;
 use crate::log::marker::read_marker;
 use crate::log::reader::RecordReader;
+use crate::log::reader::STORED_BYTES_MAX;
 use crate::log::scan::StoredBatch;
 use crate::log::segment::Segment;
 use crate::types::Offset;
@@ -92,7 +92,7 @@ impl Mapping<'_> {
         batch: &StoredBatch<'_>,
     ) -> Result<Option<Stopped>, String> {
         let records = &batch.bytes()[HEADER_LEN..];
-        let mut reader = RecordReader::new(header, records, DECOMPRESSED_BYTES_MAX)
+        let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX)
             .map_err(|problem| problem.to_string())?;
         while let Some(record) = reader.next() {
             let record = record.map_err(|problem| problem.to_string())?;
@@ -104,8 +104,8 @@ impl Mapping<'_> {
     }
 
     fn map_messages(&mut self, batch: &StoredBatch<'_>) -> Result<Option<Stopped>, String> {
-        let messages = LegacyMessages::read(batch, DECOMPRESSED_BYTES_MAX)
-            .map_err(|problem| problem.to_string())?;
+        let messages =
+            LegacyMessages::read(batch, STORED_BYTES_MAX).map_err(|problem| problem.to_string())?;
         for message in messages.iter() {
             if let Err(full) = put(self.keys, self.range, message.offset, message.key) {
                 return Ok(Some(Stopped(full)));

@@ -5,7 +5,6 @@
 
 use std::io;
 
-use super::filter::DECOMPRESSED_BYTES_MAX;
 use crate::config::{Codec, TimestampType};
 use crate::log::batch::{
     BatchHeader, HEADER_LEN, LENGTH_PREFIX, MAGIC_V2, codec_of, compute_crc, make_attributes,
@@ -13,6 +12,7 @@ use crate::log::batch::{
 };
 use crate::log::compress::Compression;
 use crate::log::legacy::{LegacyMessages, LegacyRecord};
+use crate::log::reader::STORED_BYTES_MAX;
 use crate::log::reader::{ReadRecordError, RecordReader};
 use crate::log::record::{Headers, Record};
 use crate::log::scan::StoredBatch;
@@ -40,7 +40,7 @@ pub(super) fn rewrite_batch(
     out: &mut Vec<u8>,
 ) -> Result<(), RewriteError> {
     let records = &batch.bytes()[HEADER_LEN..];
-    let mut reader = RecordReader::new(header, records, DECOMPRESSED_BYTES_MAX)?;
+    let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX)?;
     let mut new = NewBatch::begin(new_horizon.or(header.delete_horizon()), out);
     for kept in kept {
         let Some(record) = reader.next() else { break };
