@@ -65,8 +65,6 @@ pub enum Body {
 pub const API_VERSIONS: i16 = 18;
 
 const FETCH: i16 = 1;
-const JOIN_GROUP: i16 = 11;
-const SYNC_GROUP: i16 = 14;
 
 /// Every API served, by key.
 pub static APIS: &[Api] = &[
@@ -442,9 +440,10 @@ impl Api {
         APIS.get(usize::from(index))
     }
 
-    /// True if a reply may wait for data that nobody has sent yet, or for other members of a group.
+    /// True if a reply may wait for data that nobody has sent yet. Members that wait for others are answered when the broker
+    /// stops ([`Broker::stop_groups`](crate::broker::Broker::stop_groups)), so that they look for another coordinator.
     pub const fn is_long_poll(&self) -> bool {
-        matches!(self.key, FETCH | JOIN_GROUP | SYNC_GROUP)
+        self.key == FETCH
     }
 
     /// True for versions with compact lengths and tags.
