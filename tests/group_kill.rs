@@ -12,25 +12,25 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
-use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
-use rdkafka::{ClientConfig, Message, Offset, TopicPartitionList};
+use rdkafka::{Message, Offset, TopicPartitionList};
+
+#[path = "support/processes.rs"]
+mod processes;
+
+use highwater::env::{Random as _, SeededRandom};
+use processes::{BrokerProcess, PATIENCE, config, create_topic, free_port};
 
 const TOPIC: &str = "shared";
 const GROUP: &str = "killed-group";
 const PARTITIONS: i32 = 6;
 const CONSUMERS: usize = 3;
 const ROUNDS: u64 = 8;
-/// No sign of life for this long is a failure: several sessions.
-const PATIENCE: Duration = Duration::from_secs(60);
 const SESSION_MS: &str = "6000";
 
 /// Tells a consumer program where to go: address and protocol.
@@ -95,24 +95,30 @@ fn run(protocol: &'static str, first_port: u16) {
     let seed =
         std::env::var("HIGHWATER_SEED").map_or(20_261, |text| text.parse().expect("a number"));
     println!("HIGHWATER_SEED={seed}");
-    let mut random = Random(seed);
+    let random = SeededRandom::new(seed);
     let data = tempfile::tempdir().expect("a directory");
     let address = format!("127.0.0.1:{}", free_port(first_port));
-    let mut broker = Broker::start(data.path(), &address);
-    create_topic(&address);
+    let settings = [
+        format!("group.consumer.min.session.timeout.ms={SESSION_MS}"),
+        format!("group.consumer.session.timeout.ms={SESSION_MS}"),
+        "group.consumer.min.heartbeat.interval.ms=500".to_owned(),
+        "group.consumer.heartbeat.interval.ms=500".to_owned(),
+    ];
+    let mut broker = BrokerProcess::start(data.path(), &address, &settings);
+    create_topic(&address, TOPIC, PARTITIONS);
     let seen = Arc::new(Seen::default());
     let mut consumers: Vec<Program> =
         (0..CONSUMERS).map(|_| Program::start(&address, protocol, &seen)).collect();
     let load = Load::start(&address);
     for round in 0..ROUNDS {
-        seen.wait_for_more(500 + random.below(1_500));
+        seen.wait_for_more(500 + random.next_u64() % 1_500);
         if round % 2 == 0 {
-            let victim = usize::try_from(random.below(CONSUMERS as u64)).expect("small");
+            let victim = usize::try_from(random.next_u64() % CONSUMERS as u64).expect("small");
             consumers[victim] = Program::start(&address, protocol, &seen);
         } else {
             let acknowledged = seen.committed();
             broker.kill();
-            broker = Broker::start(data.path(), &address);
+            broker = BrokerProcess::start(data.path(), &address, &settings);
             assert_commits_cover(&address, &acknowledged);
         }
     }
@@ -122,37 +128,6 @@ fn run(protocol: &'static str, first_port: u16) {
     drop(consumers);
     assert_commits_cover(&address, &acknowledged);
     println!("{protocol}: {} records over {ROUNDS} kills", sent.values().sum::<i64>());
-}
-
-/// The broker as its own process.
-struct Broker(Child);
-
-impl Broker {
-    fn start(data: &Path, address: &str) -> Self {
-        let process = Command::new(env!("CARGO_BIN_EXE_highwater"))
-            .args(["--data-dir", data.to_str().expect("plain text"), "--listen", address])
-            .args(["--set", &format!("group.consumer.min.session.timeout.ms={SESSION_MS}")])
-            .args(["--set", &format!("group.consumer.session.timeout.ms={SESSION_MS}")])
-            .args(["--set", "group.consumer.min.heartbeat.interval.ms=500"])
-            .args(["--set", "group.consumer.heartbeat.interval.ms=500"])
-            .env("RUST_LOG", "warn")
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the broker starts");
-        Self(process)
-    }
-
-    fn kill(&mut self) {
-        self.0.kill().expect("SIGKILL");
-        self.0.wait().expect("it ends");
-    }
-}
-
-impl Drop for Broker {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// A consumer program; dropped, it is killed.
@@ -309,26 +284,6 @@ fn produce(
     sent
 }
 
-fn config(address: &str) -> ClientConfig {
-    let mut config = ClientConfig::new();
-    config.set("bootstrap.servers", address).set("broker.address.family", "v4");
-    config.set("reconnect.backoff.ms", "10").set("reconnect.backoff.max.ms", "100");
-    config.set("retry.backoff.ms", "10").set("retry.backoff.max.ms", "100");
-    config.set("log_level", "0");
-    config
-}
-
-fn create_topic(address: &str) {
-    let admin: AdminClient<DefaultClientContext> =
-        config(address).create().expect("an admin client");
-    let topic = NewTopic::new(TOPIC, PARTITIONS, TopicReplication::Fixed(1));
-    let options = AdminOptions::new().request_timeout(Some(PATIENCE));
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let results = runtime.block_on(admin.create_topics([&topic], &options)).expect("an answer");
-    assert!(results.iter().all(Result::is_ok), "{results:?}");
-}
-
 /// The group's offsets are at or behind what had been acknowledged before they were asked for.
 fn assert_commits_cover(address: &str, acknowledged: &BTreeMap<i32, i64>) {
     let consumer: BaseConsumer =
@@ -347,25 +302,5 @@ fn assert_commits_cover(address: &str, acknowledged: &BTreeMap<i32, i64>) {
             "partition {}: {least} was acknowledged, {offset} is there",
             partition.partition()
         );
-    }
-}
-
-/// A port below the range of outgoing connections, so that nothing takes it while the broker is down.
-fn free_port(lowest: u16) -> u16 {
-    let first = lowest + (std::process::id() % 2_000) as u16;
-    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    (first..first + 1_000).find(free).expect("a free port")
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % bound
     }
 }

@@ -9,26 +9,25 @@
     reason = "spawns the broker as a process and a thread that produces"
 )]
 
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
-use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::DeliveryResult;
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
-use rdkafka::{ClientConfig, ClientContext, Message, Offset, TopicPartitionList};
+use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
+
+#[path = "support/processes.rs"]
+mod processes;
+
+use highwater::env::{Random as _, SeededRandom};
+use processes::{BrokerProcess, PATIENCE, config, create_topic, free_port};
 
 const ROUNDS: u64 = 60;
 const PARTITIONS: usize = 4;
 /// Most records on their way at once.
 const OUTSTANDING_MAX: u64 = 2000;
-/// A round that shows no acknowledgement for this long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
 const TOPIC: &str = "killed";
 
 #[test]
@@ -36,18 +35,18 @@ fn acknowledged_records_survive_kill_9_in_order_and_once() {
     let seed =
         std::env::var("HIGHWATER_SEED").map_or(20_261, |text| text.parse().expect("a number"));
     println!("HIGHWATER_SEED={seed}");
-    let mut random = Random(seed);
+    let random = SeededRandom::new(seed);
     let data = tempfile::tempdir().expect("a directory");
-    let address = format!("127.0.0.1:{}", free_port());
-    let mut broker = Broker::start(data.path(), &address);
-    create_topic(&address);
+    let address = format!("127.0.0.1:{}", free_port(20_000));
+    let mut broker = BrokerProcess::start(data.path(), &address, &[]);
+    create_topic(&address, TOPIC, PARTITIONS as i32);
     let seen = Arc::new(Seen::default());
     let load = Load::start(&address, Arc::clone(&seen));
     for round in 0..ROUNDS {
-        let more = 1 + random.below(3000);
+        let more = 1 + random.next_u64() % 3000;
         seen.wait_for_more(more, || broker.assert_alive(round));
         broker.kill();
-        broker = Broker::start(data.path(), &address);
+        broker = BrokerProcess::start(data.path(), &address, &[]);
         if round % 10 == 9 {
             seen.wait_for_more(1, || broker.assert_alive(round));
             assert_ends_cover(&address, &seen);
@@ -58,40 +57,6 @@ fn acknowledged_records_survive_kill_9_in_order_and_once() {
     assert_eq!(acknowledged, sent, "every record is acknowledged in the end");
     assert_log_is_exactly(&address, &sent);
     println!("{} records over {ROUNDS} kills", sent.iter().sum::<u64>());
-}
-
-/// The broker as its own process.
-struct Broker {
-    process: Child,
-}
-
-impl Broker {
-    fn start(data: &Path, address: &str) -> Self {
-        let process = Command::new(env!("CARGO_BIN_EXE_highwater"))
-            .args(["--data-dir", data.to_str().expect("plain text"), "--listen", address])
-            .env("RUST_LOG", "warn")
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the broker starts");
-        Self { process }
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().expect("SIGKILL");
-        self.process.wait().expect("it ends");
-    }
-
-    fn assert_alive(&mut self, round: u64) {
-        let ended = self.process.try_wait().expect("its state");
-        assert!(ended.is_none(), "the broker ended by itself in round {round}: {ended:?}");
-    }
-}
-
-impl Drop for Broker {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 /// What the producer has been told so far.
@@ -226,26 +191,6 @@ fn may_send(seen: &Seen) -> bool {
     !state.stopping && state.failures.is_empty()
 }
 
-fn config(address: &str) -> ClientConfig {
-    let mut config = ClientConfig::new();
-    config.set("bootstrap.servers", address).set("broker.address.family", "v4");
-    config.set("reconnect.backoff.ms", "10").set("reconnect.backoff.max.ms", "100");
-    config.set("retry.backoff.ms", "10").set("retry.backoff.max.ms", "100");
-    config.set("log_level", "0");
-    config
-}
-
-fn create_topic(address: &str) {
-    let admin: AdminClient<DefaultClientContext> =
-        config(address).create().expect("an admin client");
-    let topic = NewTopic::new(TOPIC, PARTITIONS as i32, TopicReplication::Fixed(1));
-    let options = AdminOptions::new().request_timeout(Some(PATIENCE));
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let results = runtime.block_on(admin.create_topics([&topic], &options)).expect("an answer");
-    assert!(results.iter().all(Result::is_ok), "{results:?}");
-}
-
 fn consumer(address: &str) -> BaseConsumer {
     let mut config = config(address);
     config.set("group.id", "not-used").set("enable.auto.commit", "false");
@@ -298,24 +243,4 @@ fn assert_log_is_exactly(address: &str, sent: &[u64]) {
 
 fn text(payload: Option<&[u8]>) -> &str {
     std::str::from_utf8(payload.expect("a payload")).expect("text")
-}
-
-/// A port below the range of outgoing connections, so that nothing takes it while the broker is down.
-fn free_port() -> u16 {
-    let first = 20_000 + (std::process::id() % 5_000) as u16;
-    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    (first..first + 1_000).find(free).expect("a free port")
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % bound
-    }
 }

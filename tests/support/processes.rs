@@ -1,0 +1,81 @@
+//! The broker as a process that is killed with -9, and what tests of that kind need beside it.
+
+#![allow(
+    clippy::disallowed_methods,
+    dead_code,
+    reason = "spawns a process; each test uses a part of it"
+)]
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+
+/// No sign of life for this long is a failure.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The broker as its own process; dropped, it is killed.
+pub struct BrokerProcess(Child);
+
+impl BrokerProcess {
+    /// Starts it with `settings` beside the defaults.
+    pub fn start(data: &Path, address: &str, settings: &[String]) -> Self {
+        let process = Command::new(env!("CARGO_BIN_EXE_highwater"))
+            .args(["--data-dir", data.to_str().expect("plain text"), "--listen", address])
+            .args(settings.iter().flat_map(|setting| ["--set", setting]))
+            .env("RUST_LOG", "warn")
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the broker starts");
+        Self(process)
+    }
+
+    pub fn kill(&mut self) {
+        self.0.kill().expect("SIGKILL");
+        self.0.wait().expect("it ends");
+    }
+
+    pub fn assert_alive(&mut self, round: u64) {
+        let ended = self.0.try_wait().expect("its state");
+        assert!(ended.is_none(), "the broker ended by itself in round {round}: {ended:?}");
+    }
+}
+
+impl Drop for BrokerProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Clients that come back soon after the broker does.
+pub fn config(address: &str) -> ClientConfig {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", address).set("broker.address.family", "v4");
+    config.set("reconnect.backoff.ms", "10").set("reconnect.backoff.max.ms", "100");
+    config.set("retry.backoff.ms", "10").set("retry.backoff.max.ms", "100");
+    config.set("log_level", "0");
+    config
+}
+
+pub fn create_topic(address: &str, name: &str, partitions: i32) {
+    let admin: AdminClient<DefaultClientContext> =
+        config(address).create().expect("an admin client");
+    let topic = NewTopic::new(name, partitions, TopicReplication::Fixed(1));
+    let options = AdminOptions::new().request_timeout(Some(PATIENCE));
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let results = runtime.block_on(admin.create_topics([&topic], &options)).expect("an answer");
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+}
+
+/// A port from `lowest` on, below the range of outgoing connections, so that nothing takes it while the broker is down.
+pub fn free_port(lowest: u16) -> u16 {
+    let first = lowest + (std::process::id() % 2_000) as u16;
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (first..first + 1_000).find(free).expect("a free port")
+}
