@@ -9,7 +9,7 @@ use super::step::{BoxFuture, Step, off_thread};
 use super::topics::CreateTopicError;
 use crate::config::Overrides;
 use crate::coordinator::groups::{GroupCommand, GroupReply, GroupSettings, Groups};
-use crate::coordinator::runtime::{CallError, Coordinator, NewCoordinator};
+use crate::coordinator::runtime::{CallError, Coordinator, NewCoordinator, StateMemory};
 use crate::env::Env;
 use crate::metadata::{Image, MetadataStore};
 use crate::observe::{CoordinatorOf, Metrics};
@@ -42,12 +42,13 @@ pub(super) struct NewGroups {
     pub(super) partitions: Arc<PartitionRegistry>,
     pub(super) settings: Arc<GroupSettings>,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) memory: Arc<StateMemory>,
 }
 
 /// The coordinator of all groups. Shards that have a log are read at once, in the background, so that time-outs and expiry
 /// go on after a restart.
 pub(super) fn start(args: NewGroups) -> Arc<Coordinator<Groups>> {
-    let NewGroups { env, metadata, partitions, settings, metrics } = args;
+    let NewGroups { env, metadata, partitions, settings, metrics, memory } = args;
     let image = metadata.image();
     let store = Arc::clone(&metadata);
     let registry = Arc::clone(&partitions);
@@ -56,6 +57,7 @@ pub(super) fn start(args: NewGroups) -> Arc<Coordinator<Groups>> {
         env: env.clone(),
         metrics,
         coordinates: CoordinatorOf::Groups,
+        memory,
         image: Box::new(move || store.image()),
         machine: Box::new(move || Groups::new(Arc::clone(&settings), Arc::clone(&counts))),
         log: Box::new(move |index| {

@@ -58,7 +58,7 @@ pub use self::step::{BoxFuture, Step, off_thread};
 pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
 use crate::coordinator::groups::Groups;
-use crate::coordinator::runtime::Coordinator;
+use crate::coordinator::runtime::{Coordinator, StateMemory};
 use crate::env::{ByteBudget, Env, Shutdown};
 use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
@@ -80,6 +80,8 @@ pub struct Broker {
     pub metadata: Arc<MetadataStore>,
     /// The one budget of bytes.
     pub budget: Arc<ByteBudget>,
+    /// What the state of coordinators takes of it.
+    pub coordinator_memory: Arc<StateMemory>,
     /// Counters and gauges of everything.
     pub metrics: Arc<Metrics>,
     /// For probes.

@@ -20,7 +20,7 @@ use super::registry::{NewRegistry, PartitionRegistry, Placement};
 use super::{ADMIN_TURNS, Broker};
 use crate::config::BrokerSettings;
 use crate::coordinator::groups::{GroupSettings, Groups};
-use crate::coordinator::runtime::Coordinator;
+use crate::coordinator::runtime::{Coordinator, StateMemory};
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::log::TailPool;
 use crate::metadata::{Image, MetadataStore};
@@ -72,7 +72,8 @@ impl Broker {
             in_force: Arc::clone(&in_force),
             budget: Arc::clone(&args.budget),
         });
-        let groups = start_groups(&args, &image, &partitions);
+        let coordinator_memory = StateMemory::new(Arc::clone(&args.budget));
+        let groups = start_groups(&args, &image, &partitions, &coordinator_memory);
         let tools =
             CleaningTools::new(&args.env, &partitions, &agenda, &args.budget, &args.metrics);
         let cleaner = start_cleaner(tools, &args.settings)?;
@@ -82,6 +83,7 @@ impl Broker {
             producer_ids: ProducerIds::default(),
             stalls: super::stalls::Stalls::default(),
             groups,
+            coordinator_memory,
             cleaner,
             env: args.env,
             settings: args.settings,
@@ -204,6 +206,7 @@ fn start_groups(
     args: &OpenBroker,
     image: &Image,
     partitions: &Arc<PartitionRegistry>,
+    memory: &Arc<StateMemory>,
 ) -> Arc<Coordinator<Groups>> {
     let configs = BrokerConfigs::at(&args.settings, image);
     let groups = groups::start(NewGroups {
@@ -212,6 +215,7 @@ fn start_groups(
         partitions: Arc::clone(partitions),
         settings: Arc::new(GroupSettings::of(configs.layers())),
         metrics: Arc::clone(&args.metrics),
+        memory: Arc::clone(memory),
     });
     tell_of_changes(&args.metadata, &groups);
     groups

@@ -41,6 +41,20 @@ pub trait Machine: Debug + Send + Sized + 'static {
 
     /// The reverse; `None` for a kind of record that this version does not know, which is left alone.
     fn decode(key: &[u8], value: Option<&[u8]>) -> Result<Option<Self::Record>, InvalidRecord>;
+
+    /// About how many bytes of memory hard and soft state take. Asked after every turn: counted as they change, never by a
+    /// walk over them.
+    fn state_bytes(&self, hard: &Self::Hard) -> usize {
+        let _ = hard;
+        0
+    }
+
+    /// True if the command would make the state larger: something new, or more than a little of what is known. Such commands
+    /// are refused while the byte budget has no room for coordinators. Asked only then.
+    fn grows(&self, hard: &Self::Hard, command: &Self::Command) -> bool {
+        let _ = (hard, command);
+        false
+    }
 }
 
 /// A caller that waits for an answer.

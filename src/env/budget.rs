@@ -1,5 +1,5 @@
 //! One budget of bytes for everything that grows with what peers send: request frames, decompression, tail cache,
-//! responses in flight.
+//! responses in flight, state of coordinators.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -67,11 +67,55 @@ impl BytePermit {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
+
+    /// Holds `bytes` from now on, also if that is more than the budget has left: for memory that is in use already, or
+    /// must be had whatever else there is. Others wait or are refused until as much is given back.
+    pub fn resize(&mut self, bytes: usize) {
+        let used = &self.budget.used_bytes;
+        if bytes >= self.bytes {
+            used.fetch_add(bytes - self.bytes, Ordering::AcqRel);
+        } else {
+            used.fetch_sub(self.bytes - bytes, Ordering::AcqRel);
+            self.budget.released.notify_waiters();
+        }
+        self.bytes = bytes;
+    }
 }
 
 impl Drop for BytePermit {
     fn drop(&mut self) {
         self.budget.used_bytes.fetch_sub(self.bytes, Ordering::AcqRel);
         self.budget.released.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permit_grows_beyond_the_budget_and_everyone_else_is_refused_until_it_shrinks() {
+        let budget = ByteBudget::new(10);
+        let mut permit = budget.try_take(4).expect("room");
+        permit.resize(14);
+        assert_eq!((budget.used_bytes(), permit.bytes()), (14, 14));
+        assert!(budget.try_take(1).is_none());
+        permit.resize(9);
+        assert!(budget.try_take(1).is_some());
+        drop(permit);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_hears_of_a_permit_that_shrinks() {
+        let budget = ByteBudget::new(10);
+        let mut permit = budget.try_take(10).expect("room");
+        let waiting = crate::env::spawn({
+            let budget = Arc::clone(&budget);
+            async move { budget.take(5).await.map(|permit| permit.bytes()) }
+        });
+        tokio::task::yield_now().await;
+        permit.resize(5);
+        assert_eq!(waiting.await.expect("no panic"), Some(5));
     }
 }

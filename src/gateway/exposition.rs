@@ -23,13 +23,18 @@ fn build(out: &mut String) {
     out.push_str(concat!("highwater_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1\n"));
 }
 
-/// The one budget of bytes: tails of partitions, and everything that requests hold.
+/// The one budget of bytes: tails of partitions, the state of coordinators, and everything that requests hold. What
+/// coordinators have loaded beyond their part of the budget is told all the same.
 fn memory(out: &mut String, broker: &Broker) {
     let tails = broker.partitions.tail_bytes();
-    let requests = broker.budget.used_bytes().saturating_sub(tails);
+    let coordinators = &broker.coordinator_memory;
+    let others = tails + coordinators.counted_bytes();
+    let requests = broker.budget.used_bytes().saturating_sub(others);
     header(out, "highwater_memory_used_bytes", "gauge", "Bytes of highwater.memory.bytes in use.");
-    out.push_str(&format!("highwater_memory_used_bytes{{pool=\"tails\"}} {tails}\n"));
-    out.push_str(&format!("highwater_memory_used_bytes{{pool=\"requests\"}} {requests}\n"));
+    let pools = [("tails", tails), ("coordinators", coordinators.bytes()), ("requests", requests)];
+    for (pool, bytes) in pools {
+        out.push_str(&format!("highwater_memory_used_bytes{{pool=\"{pool}\"}} {bytes}\n"));
+    }
     single(
         out,
         "highwater_memory_limit_bytes",

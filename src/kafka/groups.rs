@@ -89,7 +89,7 @@ fn expected<A: Answer>(reply: GroupReply) -> A {
 pub fn code(error: &GroupError) -> ErrorCode {
     match error {
         GroupError::NoTopic(_)
-        | GroupError::Call(CallError::NotAvailable | CallError::Overloaded) => {
+        | GroupError::Call(CallError::NotAvailable | CallError::Overloaded | CallError::NoMemory) => {
             ErrorCode::CoordinatorNotAvailable
         }
         GroupError::Call(CallError::GivenUp) => ErrorCode::NotCoordinator,

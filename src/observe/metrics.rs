@@ -61,6 +61,7 @@ metrics! {
     coordinator_batches: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_append_batches_total", "Batches that coordinators appended, one for each turn that wrote something.";
     coordinator_records: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_append_records_total", "Records in these batches.";
     coordinator_append_failures: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_append_failures_total", "Batches that could not be appended; each has its shard read again.";
+    coordinator_refusals: PerLabel<CoordinatorOf, Counter> = "highwater_coordinator_refused_commands_total", "Commands refused because coordinators have taken their part of highwater.memory.bytes.";
     coordinator_load_seconds: PerLabel<CoordinatorOf, Durations> = "highwater_coordinator_load_duration_seconds", "Time to read a shard from its log.";
 
     group_offset_commits: Counter = "kafka_server_group_coordinator_metrics_offset_commit_count", "Offsets committed.";

@@ -10,12 +10,16 @@
 //! Answers leave the runner with the log position that they depend on, which is the end of everything the shard had
 //! appended; the caller's future waits until that is durable. The runner goes on meanwhile.
 //!
+//! After each turn the shard publishes what its state takes (`memory`). While the byte budget has no room for more, commands
+//! that would make the state larger are refused.
+//!
 //! A shard is read from its log when its first command comes, on the blocking pool. If an append fails, state and log
 //! disagree: the state is thrown away, everyone who waits is sent away, and the next command has the log read again.
 
 mod alarms;
 mod load;
 mod log;
+mod memory;
 mod runner;
 mod shard;
 
@@ -28,6 +32,7 @@ use tokio::task::JoinHandle;
 
 use self::alarms::Alarms;
 pub use self::log::{Append, LogFuture, Logged, LoggedEntry, ShardLog, ShardLogError, Written};
+pub use self::memory::StateMemory;
 use self::shard::Shard;
 use super::machine::Machine;
 use crate::env::{self, Env};
@@ -53,6 +58,8 @@ pub struct NewCoordinator<M: Machine> {
     pub metrics: Arc<Metrics>,
     /// What it is counted as.
     pub coordinates: CoordinatorOf,
+    /// What its state takes of the byte budget, shared by all coordinators of the broker.
+    pub memory: Arc<StateMemory>,
     /// The newest metadata.
     pub image: Box<dyn Fn() -> Arc<Image> + Send + Sync>,
     /// Makes the state machine of a shard.
@@ -76,6 +83,9 @@ pub enum CallError {
     /// More commands wait for the shard than it takes.
     #[error("the coordinator has more requests than it can take")]
     Overloaded,
+    /// The command would make the state larger, and the byte budget has no room for that.
+    #[error("the coordinator has no memory for more (highwater.memory.bytes)")]
+    NoMemory,
     /// The broker stops, or the shard was thrown away while the command waited.
     #[error("the coordinator has given the request up")]
     GivenUp,

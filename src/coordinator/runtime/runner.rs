@@ -66,6 +66,10 @@ impl<M: Machine> Shard<M> {
         metrics.coordinator_commands.of(*coordinates).add(burst.commands.len() as u64);
         self.heed(&mut state, &image, burst.nudges, &mut effects);
         for Queued { command, sender } in burst.commands {
+            if !self.may_carry_out(&state, &command) {
+                answer(sender, Err(CallError::NoMemory));
+                continue;
+            }
             let token = Token(state.next_token);
             state.next_token += 1;
             state.waiting.insert(token, sender);
@@ -74,6 +78,16 @@ impl<M: Machine> Shard<M> {
             });
         }
         self.finish(state, effects).await
+    }
+
+    /// False for a command that would make the state larger while there is no memory for that.
+    fn may_carry_out(&self, state: &State<M>, command: &M::Command) -> bool {
+        let NewCoordinator { memory, metrics, coordinates, .. } = &self.world.parts;
+        if memory.has_room() || !state.machine.grows(&state.hard, command) {
+            return true;
+        }
+        metrics.coordinator_refusals.of(*coordinates).increment();
+        false
     }
 
     /// Timers and changes of metadata.
@@ -151,6 +165,7 @@ impl<M: Machine> Shard<M> {
             timers: &mut state.timers,
         });
         step(&mut state.machine, &mut turn);
+        state.memory.set(state.machine.state_bytes(&state.hard));
     }
 
     fn now(&self) -> Now {

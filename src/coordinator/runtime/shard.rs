@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::log::ShardLog;
+use super::memory::StateShare;
 use super::{Answer, CallError, World, Written};
 use crate::coordinator::machine::{Machine, Timers, Token};
 use crate::env;
@@ -76,6 +77,8 @@ pub(super) struct State<M: Machine> {
     pub(super) next_token: u64,
     /// What answers depend on: everything appended so far.
     pub(super) written: Option<Written>,
+    /// What it takes of the byte budget.
+    pub(super) memory: StateShare,
 }
 
 impl<M: Machine> Shard<M> {

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::*;
 use crate::coordinator::machine::{Entry, InvalidRecord, KeyValue, Token, Turn};
+use crate::env::ByteBudget;
 use crate::types::{Offset, Timestamp};
 
 const SHARD: PartitionIndex = PartitionIndex::new(3);
@@ -67,6 +68,14 @@ impl Machine for Words {
         if let Entry::Record(word) = entry {
             hard.push(word.clone());
         }
+    }
+
+    fn state_bytes(&self, hard: &Vec<String>) -> usize {
+        hard.iter().map(String::len).sum()
+    }
+
+    fn grows(&self, _hard: &Vec<String>, command: &Command) -> bool {
+        matches!(command, Command::Say(_))
     }
 
     fn encode(word: &String) -> KeyValue {
@@ -165,15 +174,24 @@ impl ShardLog for Seen {
 }
 
 fn coordinator(log: &Arc<MemoryLog>) -> Arc<Coordinator<Words>> {
-    counted(log, &Arc::default())
+    within(log, &Arc::default(), &StateMemory::new(ByteBudget::new(usize::MAX)))
 }
 
 fn counted(log: &Arc<MemoryLog>, metrics: &Arc<Metrics>) -> Arc<Coordinator<Words>> {
+    within(log, metrics, &StateMemory::new(ByteBudget::new(usize::MAX)))
+}
+
+fn within(
+    log: &Arc<MemoryLog>,
+    metrics: &Arc<Metrics>,
+    memory: &Arc<StateMemory>,
+) -> Arc<Coordinator<Words>> {
     let log = Arc::clone(log);
     Coordinator::new(NewCoordinator {
         env: Env::system(),
         metrics: Arc::clone(metrics),
         coordinates: CoordinatorOf::Groups,
+        memory: Arc::clone(memory),
         image: Box::new(Arc::default),
         machine: Box::new(Words::default),
         log: Box::new(move |_| Arc::new(Seen(Arc::clone(&log)))),
@@ -326,4 +344,37 @@ async fn closing_sends_everyone_away() {
     let within = tokio::time::timeout(Duration::from_secs(10), waiting).await;
     assert_eq!(within.unwrap(), Err(CallError::GivenUp));
     assert_eq!(coordinator.call(SHARD, Command::All).await, Err(CallError::GivenUp));
+}
+
+#[tokio::test]
+async fn without_memory_nothing_new_is_taken_and_what_is_known_goes_on() {
+    let budget = ByteBudget::new(20);
+    let memory = StateMemory::new(Arc::clone(&budget));
+    let (log, metrics) = (MemoryLog::new(false), Arc::default());
+    let coordinator = within(&log, &metrics, &memory);
+    coordinator.call(SHARD, say("1234567")).await.unwrap();
+    assert_eq!(memory.bytes(), 7);
+    // In one burst: the second no longer finds room.
+    let calls = ["890", "lost"].map(|word| coordinator.call(SHARD, say(word)));
+    let [fits, refused] = calls;
+    assert_eq!(fits.await.unwrap(), ["1234567", "890"]);
+    assert_eq!(refused.await, Err(CallError::NoMemory));
+    assert_eq!(coordinator.call(SHARD, Command::All).await.unwrap(), ["1234567", "890"]);
+    assert_eq!(metrics.coordinator_refusals.of(CoordinatorOf::Groups).get(), 1);
+    assert_eq!(budget.used_bytes(), 10);
+}
+
+#[tokio::test]
+async fn a_state_that_is_thrown_away_gives_its_memory_back_and_one_that_is_read_takes_it() {
+    let budget = ByteBudget::new(1_000);
+    let memory = StateMemory::new(Arc::clone(&budget));
+    let log = MemoryLog::with_keys(&[b"12345"]);
+    let coordinator = within(&log, &Arc::default(), &memory);
+    coordinator.call(SHARD, say("678")).await.unwrap();
+    assert_eq!((memory.bytes(), budget.used_bytes()), (8, 8));
+    log.full.store(true, Ordering::SeqCst);
+    coordinator.call(SHARD, say("lost")).await.unwrap_err();
+    assert_eq!((memory.bytes(), budget.used_bytes()), (0, 0));
+    coordinator.call(SHARD, Command::All).await.unwrap();
+    assert_eq!((memory.bytes(), budget.used_bytes()), (8, 8));
 }
