@@ -129,6 +129,7 @@ impl Running {
         self.health.enter(Phase::Stopping);
         // Members that wait for others to join would hold the stop up.
         self.broker.stop_groups();
+        self.broker.stop_transactions();
         self.server.stop(ANSWER_WITHIN).await;
         let broker = self.broker;
         let closed = env::spawn_blocking(move || broker.close()).await;

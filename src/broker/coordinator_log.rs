@@ -10,15 +10,15 @@ use super::sync_wait::SyncWait;
 use crate::config::TargetCodec;
 use crate::coordinator::machine::{KeyValue, Outcome};
 use crate::coordinator::runtime::{
-    Append, LogFuture, Logged, LoggedEntry, ShardLog, ShardLogError, Written,
+    Append, LogBatch, LogFuture, Logged, LoggedEntry, ShardLog, ShardLogError, Written,
 };
 use crate::env::Env;
 use crate::log::batch::BatchHeader;
 use crate::log::builder::{BatchBuilder, BatchTemplate};
 use crate::log::compress::Compression;
-use crate::log::{CheckedBatch, LogEntry, LogEntryKind};
+use crate::log::{Appended, CheckedBatch, LogEntry, LogEntryKind, Origin, build_marker};
 use crate::metadata::MetadataStore;
-use crate::types::{PartitionIndex, Timestamp};
+use crate::types::{PartitionIndex, ProducerIdAndEpoch, Timestamp};
 
 /// A partition of an internal topic, found anew for each use: the topic may be deleted and made again.
 #[derive(Clone, Debug)]
@@ -54,14 +54,16 @@ impl ShardLog for CoordinatorLog {
         })
     }
 
-    fn append(&self, records: Vec<KeyValue>, now: Timestamp) -> Append {
+    fn append(&self, batches: Vec<LogBatch>, now: Timestamp) -> Append {
         match self.find() {
-            Lookup::Open(partition) if is_quick(&partition, &records, &self.env) => {
-                Append::Done(append(&partition, &records, now))
+            Lookup::Open(partition) if is_quick(&partition, &batches, &self.env) => {
+                Append::Done(append_all(&partition, &batches, now))
             }
             _ => {
                 let log = self.clone();
-                Append::Blocking(Box::pin(off_thread(move || append(&log.open()?, &records, now))))
+                Append::Blocking(Box::pin(off_thread(move || {
+                    append_all(&log.open()?, &batches, now)
+                })))
             }
         }
     }
@@ -110,40 +112,70 @@ impl CoordinatorLog {
     }
 }
 
-fn is_quick(partition: &Partition, records: &[KeyValue], env: &Env) -> bool {
-    let bytes: usize = records
-        .iter()
-        .map(|record| record.key.len() + record.value.as_ref().map_or(0, Vec::len))
-        .sum();
+fn is_quick(partition: &Partition, batches: &[LogBatch], env: &Env) -> bool {
+    let records = batches.iter().flat_map(|batch| match batch {
+        LogBatch::Records(_, records) => &records[..],
+        LogBatch::Marker(_) => &[],
+    });
+    let bytes: usize =
+        records.map(|record| record.key.len() + record.value.as_ref().map_or(0, Vec::len)).sum();
     partition.takes_inline(bytes, env.clock.monotonic())
+}
+
+fn append_all(
+    partition: &Arc<Partition>,
+    batches: &[LogBatch],
+    now: Timestamp,
+) -> Result<Written, ShardLogError> {
+    let mut need = SyncNeed::None;
+    let mut end = partition.ends().view.log_end;
+    for batch in batches {
+        let (appended, needed) = append(partition, batch, now)?;
+        need = need.max(needed);
+        end = appended.end_offset;
+    }
+    if need > SyncNeed::None {
+        partition.queue_sync();
+    }
+    Ok(Written { end, must_sync: need >= SyncNeed::AcksAll })
 }
 
 fn append(
     partition: &Arc<Partition>,
-    records: &[KeyValue],
+    batch: &LogBatch,
     now: Timestamp,
-) -> Result<Written, ShardLogError> {
+) -> Result<(Appended, SyncNeed), ShardLogError> {
     let failed =
         |error: &dyn std::fmt::Display| ShardLogError(format!("{}: {error}", partition.name()));
-    let bytes = build(partition, records, now).map_err(|error| failed(&error))?;
+    let bytes = match batch {
+        LogBatch::Records(producer, records) => build(partition, *producer, records, now),
+        LogBatch::Marker(marker) => build_marker(marker, now),
+    };
+    let bytes = bytes.map_err(|error| failed(&error))?;
     let header = BatchHeader::parse(&bytes).expect("a batch that was just built has a header");
-    let batch = CheckedBatch { header, bytes: bytes.into(), log_append_time: None };
-    let (appended, need) = partition.append(&batch, now).map_err(|error| failed(&error))?;
-    if need > SyncNeed::None {
-        partition.queue_sync();
-    }
-    Ok(Written { end: appended.end_offset, must_sync: need >= SyncNeed::AcksAll })
+    let origin = Origin::Coordinator;
+    let batch = CheckedBatch { header, bytes: bytes.into(), log_append_time: None, origin };
+    partition.append(&batch, now).map_err(|error| failed(&error))
 }
 
-/// A batch as Kafka's coordinators write it: no producer, but sequence 0.
-fn build(partition: &Partition, records: &[KeyValue], now: Timestamp) -> io::Result<Vec<u8>> {
+/// A batch as Kafka's coordinators write it: with sequence 0, whether it has a producer or not.
+fn build(
+    partition: &Partition,
+    producer: Option<ProducerIdAndEpoch>,
+    records: &[KeyValue],
+    now: Timestamp,
+) -> io::Result<Vec<u8>> {
     let settings = Arc::clone(&partition.topic().policy().settings);
     let compression = match settings.compression_type {
         TargetCodec::Fixed(codec) => Compression::default_of(codec),
         TargetCodec::Producer => BatchTemplate::default().compression,
     };
+    let of = producer.unwrap_or(ProducerIdAndEpoch::NONE);
     let mut builder = BatchBuilder::new(BatchTemplate {
         compression,
+        transactional: producer.is_some(),
+        producer_id: of.id,
+        producer_epoch: of.epoch,
         base_sequence: 0,
         ..BatchTemplate::default()
     });
@@ -159,8 +191,8 @@ fn translate<'a>(entry: &LogEntry<'a>) -> Option<LoggedEntry<'a>> {
         LogEntryKind::Record { key, value, transaction } => {
             Logged::Record { key: key?, value, transaction }
         }
-        LogEntryKind::Commit(producer) => Logged::Marker { producer, outcome: Outcome::Committed },
-        LogEntryKind::Abort(producer) => Logged::Marker { producer, outcome: Outcome::Aborted },
+        LogEntryKind::Commit(producer) => Logged::Marker { producer, outcome: Outcome::Commit },
+        LogEntryKind::Abort(producer) => Logged::Marker { producer, outcome: Outcome::Abort },
     };
     Some(LoggedEntry { offset: entry.offset, entry: logged })
 }

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use super::Broker;
-use super::coordinator_log::CoordinatorLog;
-use super::registry::PartitionRegistry;
+use super::coordinator_shards::{CoordinatorParts, shard_of, shards_on_disk};
 use super::step::{BoxFuture, Step, off_thread};
 use super::topics::CreateTopicError;
 use crate::config::Overrides;
-use crate::coordinator::groups::{GroupCommand, GroupReply, GroupSettings, Groups};
-use crate::coordinator::runtime::{CallError, Coordinator, NewCoordinator, StateMemory};
-use crate::env::Env;
-use crate::metadata::{Image, MetadataStore};
-use crate::observe::{CoordinatorOf, Metrics};
-use crate::types::PartitionIndex;
+use crate::coordinator::groups::{
+    GroupCommand, GroupErrand, GroupReply, GroupSettings, Groups, VerifyTransaction,
+};
+use crate::coordinator::runtime::{CallError, Coordinator};
+use crate::coordinator::transactions::Partitions;
+use crate::env;
+use crate::observe::CoordinatorOf;
+use crate::types::{PartitionIndex, TopicName, TopicPartition};
 
 /// Where groups and offsets are kept (Kafka's `Topic.GROUP_METADATA_TOPIC_NAME`).
 pub const CONSUMER_OFFSETS: &str = "__consumer_offsets";
@@ -35,51 +36,18 @@ pub enum GroupError {
     Call(#[from] CallError),
 }
 
-/// What the coordinator of groups is made of.
-pub(super) struct NewGroups {
-    pub(super) env: Env,
-    pub(super) metadata: Arc<MetadataStore>,
-    pub(super) partitions: Arc<PartitionRegistry>,
-    pub(super) settings: Arc<GroupSettings>,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) memory: Arc<StateMemory>,
-}
-
-/// The coordinator of all groups. Shards that have a log are read at once, in the background, so that time-outs and expiry
-/// go on after a restart.
-pub(super) fn start(args: NewGroups) -> Arc<Coordinator<Groups>> {
-    let NewGroups { env, metadata, partitions, settings, metrics, memory } = args;
-    let image = metadata.image();
-    let store = Arc::clone(&metadata);
-    let registry = Arc::clone(&partitions);
-    let counts = Arc::clone(&metrics);
-    let coordinator = Coordinator::new(NewCoordinator {
-        env: env.clone(),
-        metrics,
-        coordinates: CoordinatorOf::Groups,
-        memory,
-        image: Box::new(move || store.image()),
-        machine: Box::new(move || Groups::new(Arc::clone(&settings), Arc::clone(&counts))),
-        log: Box::new(move |index| {
-            Arc::new(CoordinatorLog {
-                env: env.clone(),
-                metadata: Arc::clone(&metadata),
-                partitions: Arc::clone(&partitions),
-                topic: CONSUMER_OFFSETS,
-                index,
-            })
-        }),
-    });
-    for shard in shards_on_disk(&image, &registry) {
-        coordinator.load(shard);
-    }
-    coordinator
-}
-
-fn shards_on_disk(image: &Image, partitions: &PartitionRegistry) -> Vec<PartitionIndex> {
-    let Some(topic) = image.topic(CONSUMER_OFFSETS) else { return Vec::new() };
-    let all = (0..topic.partitions.len()).filter_map(|index| i32::try_from(index).ok());
-    all.map(PartitionIndex::new).filter(|index| partitions.holds(topic, *index)).collect()
+/// The coordinator of all groups.
+pub(super) fn start(
+    parts: CoordinatorParts,
+    settings: Arc<GroupSettings>,
+) -> Arc<Coordinator<Groups>> {
+    let metrics = Arc::clone(&parts.metrics);
+    parts.start(
+        CoordinatorOf::Groups,
+        CONSUMER_OFFSETS,
+        move || Groups::new(Arc::clone(&settings), Arc::clone(&metrics)),
+        Broker::run_group_errand,
+    )
 }
 
 impl Broker {
@@ -118,7 +86,7 @@ impl Broker {
         self: &Arc<Self>,
         command: impl Fn() -> GroupCommand,
     ) -> BoxFuture<Vec<Result<GroupReply, GroupError>>> {
-        let shards = shards_on_disk(&self.metadata.image(), &self.partitions);
+        let shards = shards_on_disk(&self.metadata.image(), &self.partitions, CONSUMER_OFFSETS);
         let answers: Vec<_> =
             shards.into_iter().map(|shard| self.groups.call(shard, command())).collect();
         Box::pin(async move {
@@ -128,6 +96,25 @@ impl Broker {
             }
             replies
         })
+    }
+
+    /// Carries out what a shard of groups asks for.
+    fn run_group_errand(self: Arc<Self>, shard: PartitionIndex, errand: GroupErrand) {
+        let GroupErrand::VerifyTransaction(asked) = errand;
+        let VerifyTransaction { group, transactional_id, producer, version } = asked;
+        let part = TopicPartition {
+            topic: TopicName::new(CONSUMER_OFFSETS).expect("a legal name"),
+            partition: shard,
+        };
+        let partitions =
+            Partitions { id: transactional_id, producer, partitions: vec![part], version };
+        // Detached: it ends with the answer, which the shard takes whenever it comes.
+        drop(env::spawn(async move {
+            let verdict = self.join_transaction(partitions).await;
+            let verified = GroupCommand::TransactionVerified { producer, group, verdict };
+            // A shard that was thrown away meanwhile has forgotten who asked.
+            let _ = self.groups.call(shard, verified).await;
+        }));
     }
 
     /// Sends everyone away who waits for a group; what comes from now on hears that this is not its coordinator. What was
@@ -148,32 +135,6 @@ impl Broker {
 
     /// The partition of `__consumer_offsets` that keeps a group; `None` before the topic exists.
     pub fn group_shard(&self, group: &str) -> Option<PartitionIndex> {
-        let image = self.metadata.image();
-        let partitions = image.topic(CONSUMER_OFFSETS)?.partitions.len();
-        Some(partition_for(group, partitions))
-    }
-}
-
-/// Kafka's choice: the absolute value of Java's hash of the name, modulo the number of partitions.
-fn partition_for(name: &str, partitions: usize) -> PartitionIndex {
-    let hash = name
-        .encode_utf16()
-        .fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
-    // Kafka's `Utils.abs`: the smallest number has no absolute value and counts as 0.
-    let positive = hash.checked_abs().unwrap_or(0);
-    let count = i32::try_from(partitions).unwrap_or(i32::MAX).max(1);
-    PartitionIndex::new(positive % count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_go_to_the_partitions_where_kafka_keeps_them() {
-        assert_eq!(partition_for("g1", 50), PartitionIndex::new(42));
-        assert_eq!(partition_for("my-group", 50), PartitionIndex::new(12));
-        // Java: "polygenelubricants".hashCode() == Integer.MIN_VALUE.
-        assert_eq!(partition_for("polygenelubricants", 50), PartitionIndex::new(0));
+        shard_of(&self.metadata.image(), CONSUMER_OFFSETS, group)
     }
 }

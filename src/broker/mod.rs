@@ -10,6 +10,7 @@ mod cleaning;
 pub mod cluster;
 pub mod configs;
 mod coordinator_log;
+mod coordinator_shards;
 mod data_directory;
 mod delete_records;
 mod fetch;
@@ -31,6 +32,7 @@ mod sync_wait;
 mod tally;
 mod topic_partitions;
 pub mod topics;
+mod transactions;
 mod usage;
 
 use std::sync::Arc;
@@ -55,10 +57,12 @@ use self::producer_ids::ProducerIds;
 pub use self::registry::{ClosedPartition, Lookup, OpenPartitionError, PartitionRegistry};
 use self::stalls::Stalls;
 pub use self::step::{BoxFuture, Step, off_thread};
+pub use self::transactions::{TRANSACTION_STATE, TRANSACTION_VERSION, TransactionCallError};
 pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
 use crate::coordinator::groups::Groups;
 use crate::coordinator::runtime::{Coordinator, StateMemory};
+use crate::coordinator::transactions::Transactions;
 use crate::env::{ByteBudget, Env, Shutdown};
 use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
@@ -95,9 +99,10 @@ pub struct Broker {
     pub partitions: Arc<PartitionRegistry>,
     /// Incremental fetch sessions.
     pub fetch_sessions: FetchSessions,
-    producer_ids: ProducerIds,
+    producer_ids: Arc<ProducerIds>,
     stalls: Stalls,
     groups: Arc<Coordinator<Groups>>,
+    transactions: Arc<Coordinator<Transactions>>,
     cleaner: Cleaner,
     agenda: Arc<Agenda>,
     shutdown: Shutdown,

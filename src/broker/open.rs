@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -10,17 +10,20 @@ use tokio::sync::Semaphore;
 use super::agenda::{Agenda, Job};
 use super::cleaning::{Cleaner, CleaningTools};
 use super::configs::BrokerConfigs;
+use super::coordinator_shards::{CoordinatorParts, shards_on_disk};
 use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
-use super::groups::{self, NewGroups};
+use super::groups::{self, CONSUMER_OFFSETS};
 use super::in_force::SettingsInForce;
 use super::partition::Partition;
 use super::producer_ids::ProducerIds;
 use super::registry::{NewRegistry, PartitionRegistry, Placement};
+use super::transactions::{self, TRANSACTION_STATE};
 use super::{ADMIN_TURNS, Broker};
 use crate::config::BrokerSettings;
 use crate::coordinator::groups::{GroupSettings, Groups};
 use crate::coordinator::runtime::{Coordinator, StateMemory};
+use crate::coordinator::transactions::TransactionSettings;
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::log::TailPool;
 use crate::metadata::{Image, MetadataStore};
@@ -73,34 +76,49 @@ impl Broker {
             budget: Arc::clone(&args.budget),
         });
         let coordinator_memory = StateMemory::new(Arc::clone(&args.budget));
-        let groups = start_groups(&args, &image, &partitions, &coordinator_memory);
+        let producer_ids = ProducerIds::new(Arc::clone(&args.metadata));
         let tools =
             CleaningTools::new(&args.env, &partitions, &agenda, &args.budget, &args.metrics);
         let cleaner = start_cleaner(tools, &args.settings)?;
         let sessions = args.settings.max_incremental_fetch_session_cache_slots;
-        let broker = Arc::new(Self {
-            fetch_sessions: FetchSessions::new(sessions),
-            producer_ids: ProducerIds::default(),
-            stalls: super::stalls::Stalls::default(),
-            groups,
-            coordinator_memory,
-            cleaner,
-            env: args.env,
-            settings: args.settings,
-            in_force,
-            metadata: args.metadata,
-            budget: args.budget,
-            metrics: args.metrics,
-            health: args.health,
-            shutdown: args.shutdown,
-            partitions,
-            agenda,
-            changes: Mutex::new(()),
-            admin_turns: Arc::new(Semaphore::new(ADMIN_TURNS)),
-            housekeeping: Mutex::new(None),
+        let broker = Arc::new_cyclic(|broker| {
+            let parts = CoordinatorParts {
+                env: args.env.clone(),
+                metadata: Arc::clone(&args.metadata),
+                partitions: Arc::clone(&partitions),
+                metrics: Arc::clone(&args.metrics),
+                memory: Arc::clone(&coordinator_memory),
+                broker: Weak::clone(broker),
+            };
+            let configs = BrokerConfigs::at(&args.settings, &image);
+            let transactional = Arc::new(TransactionSettings::of(configs.layers()));
+            let ids = Arc::clone(&producer_ids);
+            Self {
+                fetch_sessions: FetchSessions::new(sessions),
+                groups: start_groups(parts.clone(), &configs),
+                transactions: transactions::start(parts, transactional, ids),
+                producer_ids,
+                stalls: super::stalls::Stalls::default(),
+                coordinator_memory,
+                cleaner,
+                env: args.env,
+                settings: args.settings,
+                in_force,
+                metadata: args.metadata,
+                budget: args.budget,
+                metrics: args.metrics,
+                health: args.health,
+                shutdown: args.shutdown,
+                partitions,
+                agenda,
+                changes: Mutex::new(()),
+                admin_turns: Arc::new(Semaphore::new(ADMIN_TURNS)),
+                housekeeping: Mutex::new(None),
+            }
         });
         *broker.housekeeping.lock() = Some(broker.start_housekeeping());
         broker.start_recovery();
+        broker.load_coordinators();
         Ok(broker)
     }
 
@@ -113,6 +131,7 @@ impl Broker {
             task.abort();
         }
         self.groups.close();
+        self.transactions.close();
         self.cleaner.close();
         let partitions = self.partitions.open_partitions();
         for partition in &partitions {
@@ -144,6 +163,18 @@ impl Broker {
                 !directory.needs_recovery() || self.partitions.unopened(directory).is_empty();
             let clean = metadata_closed.is_ok() && recovered && closed == AllClosed::Yes;
             directory.close(clean.then_some(CleanShutdown { broker_epoch }));
+        }
+    }
+
+    /// Shards that have a log are read at once, in the background, so that time-outs and expiry go on after a restart and
+    /// transactions that are prepared end.
+    fn load_coordinators(&self) {
+        let image = self.metadata.image();
+        for shard in shards_on_disk(&image, &self.partitions, CONSUMER_OFFSETS) {
+            self.groups.load(shard);
+        }
+        for shard in shards_on_disk(&image, &self.partitions, TRANSACTION_STATE) {
+            self.transactions.load(shard);
         }
     }
 
@@ -202,22 +233,10 @@ fn start_directories(
     Ok(Placement::new(directories, found))
 }
 
-fn start_groups(
-    args: &OpenBroker,
-    image: &Image,
-    partitions: &Arc<PartitionRegistry>,
-    memory: &Arc<StateMemory>,
-) -> Arc<Coordinator<Groups>> {
-    let configs = BrokerConfigs::at(&args.settings, image);
-    let groups = groups::start(NewGroups {
-        env: args.env.clone(),
-        metadata: Arc::clone(&args.metadata),
-        partitions: Arc::clone(partitions),
-        settings: Arc::new(GroupSettings::of(configs.layers())),
-        metrics: Arc::clone(&args.metrics),
-        memory: Arc::clone(memory),
-    });
-    tell_of_changes(&args.metadata, &groups);
+fn start_groups(parts: CoordinatorParts, configs: &BrokerConfigs) -> Arc<Coordinator<Groups>> {
+    let metadata = Arc::clone(&parts.metadata);
+    let groups = groups::start(parts, Arc::new(GroupSettings::of(configs.layers())));
+    tell_of_changes(&metadata, &groups);
     groups
 }
 

@@ -27,8 +27,11 @@ use super::sync_wait::SyncWait;
 use super::topic_partitions::TopicPartitions;
 use super::topics::is_internal;
 use crate::config::{Durability, TopicSettings};
-use crate::log::{AppendError, Appended, CheckedBatch, Isolation, Log, LogView, SyncWork};
-use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
+use crate::log::batch::BatchHeader;
+use crate::log::{
+    AppendError, Appended, CheckedBatch, Isolation, Log, LogView, Origin, SyncWork, build_marker,
+};
+use crate::types::{LeaderEpoch, Marker, Offset, PartitionIndex, Timestamp, TopicPartition};
 
 /// Larger batches are appended on the blocking pool: writing them takes a good part of a millisecond even when all goes well.
 const INLINE_BYTES_MAX: usize = 256 << 10;
@@ -287,6 +290,19 @@ impl Partition {
             appended,
             self.need_after_append(durability, &appended, unsynced_bytes, first_unsynced),
         ))
+    }
+
+    /// Ends a producer's transaction here: appends the control batch (Kafka's `Partition.appendRecordsToLeader` of
+    /// `WriteTxnMarkers`). Never waits for a sync.
+    pub fn end_transaction(
+        self: &Arc<Self>,
+        marker: &Marker,
+        now: Timestamp,
+    ) -> Result<(Appended, SyncNeed), PartitionAppendError> {
+        let bytes = build_marker(marker, now).map_err(AppendError::Io)?;
+        let header = BatchHeader::parse(&bytes).expect("a batch that was just built has a header");
+        let (bytes, origin) = (bytes.into(), Origin::Coordinator);
+        self.append(&CheckedBatch { header, bytes, log_append_time: None, origin }, now)
     }
 
     /// Makes the log's newest view the one that readers take. Called with the lock held.

@@ -1,4 +1,4 @@
-//! Names that groups are made of.
+//! Names that groups and transactions are known by.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -59,4 +59,9 @@ name!(
 name!(
     /// Name that a static member keeps across restarts, `group.instance.id` (KIP-345). Cheap to clone.
     InstanceId
+);
+
+name!(
+    /// Name of a transactional producer that it keeps across restarts, `transactional.id` (KIP-98). Cheap to clone.
+    TransactionalId
 );

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 pub use super::timers::Timers;
 use crate::metadata::Image;
-use crate::types::{ProducerId, Timestamp, Uuid};
+pub use crate::types::Outcome;
+use crate::types::{Marker, ProducerId, ProducerIdAndEpoch, Timestamp, Uuid};
 
 /// The state machine of one shard. `self` is its soft state and its settings; what must survive is `Hard`.
 pub trait Machine: Debug + Send + Sized + 'static {
@@ -20,6 +21,8 @@ pub trait Machine: Debug + Send + Sized + 'static {
     type Hard: Debug + Default + Send + 'static;
     /// Names a timer: setting one that is set already moves it.
     type Timer: Clone + Debug + Eq + Hash + Send + 'static;
+    /// What it has others do, who come back with a command.
+    type Errand: Debug + Send + 'static;
 
     /// Carries out a command. The answer is given in this turn, or `token` is kept and answered in a later one.
     fn decide(&mut self, turn: &mut Turn<'_, Self>, command: Self::Command, token: Token);
@@ -105,13 +108,15 @@ pub enum Entry<R> {
     },
 }
 
-/// How a transaction ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Its records count.
-    Committed,
-    /// Its records never were.
-    Aborted,
+/// What goes into the log; applied already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write<R> {
+    /// A record outside any transaction.
+    Record(R),
+    /// A record of a transaction of this producer.
+    Pending(ProducerIdAndEpoch, R),
+    /// The end of a transaction.
+    Marker(Marker),
 }
 
 /// Everything that one command may do.
@@ -129,15 +134,17 @@ pub struct Turn<'a, M: Machine> {
 /// What the turns of a burst have left to be done.
 #[derive(Debug)]
 pub struct Effects<M: Machine> {
-    /// To be appended, in order, in one batch; applied already.
-    pub records: Vec<M::Record>,
-    /// To be answered once the records are as safe as they must be.
+    /// To be appended in this order.
+    pub writes: Vec<Write<M::Record>>,
+    /// To be answered once what was written is as safe as it must be.
     pub replies: Vec<(Token, M::Reply)>,
+    /// To be done by others, in this order, once what was written is as safe as answers need it.
+    pub errands: Vec<M::Errand>,
 }
 
 impl<M: Machine> Default for Effects<M> {
     fn default() -> Self {
-        Self { records: Vec::new(), replies: Vec::new() }
+        Self { writes: Vec::new(), replies: Vec::new(), errands: Vec::new() }
     }
 }
 
@@ -174,8 +181,29 @@ impl<'a, M: Machine> Turn<'a, M> {
         let entry = Entry::Record(record);
         M::apply(self.hard, &entry);
         if let Entry::Record(record) = entry {
-            self.effects.records.push(record);
+            self.effects.writes.push(Write::Record(record));
         }
+    }
+
+    /// Writes a record that counts once the transaction of `producer` is committed.
+    pub fn write_pending(&mut self, producer: ProducerIdAndEpoch, record: M::Record) {
+        let entry = Entry::Pending { producer: producer.id, record };
+        M::apply(self.hard, &entry);
+        if let Entry::Pending { record, .. } = entry {
+            self.effects.writes.push(Write::Pending(producer, record));
+        }
+    }
+
+    /// Ends a transaction in this shard.
+    pub fn write_marker(&mut self, marker: Marker) {
+        let ended = Entry::Ended { producer: marker.producer.id, outcome: marker.outcome };
+        M::apply(self.hard, &ended);
+        self.effects.writes.push(Write::Marker(marker));
+    }
+
+    /// Has others do something once everything written so far is as safe as answers need it.
+    pub fn send_out(&mut self, errand: M::Errand) {
+        self.effects.errands.push(errand);
     }
 
     /// Answers a caller, once.

@@ -1,4 +1,4 @@
-//! Coordinators: pure state machines of groups, and the runtime that gives each shard of them a log, a mailbox and timers.
+//! Coordinators: pure state machines of groups and transactions, and the runtime that gives each shard of them a log, a mailbox and timers.
 //!
 //! A shard is one partition of an internal topic. Its hard state is what the records of that partition add up to; whatever
 //! else it needs (who waits for whom, deadlines) is soft and lost with the process. A command is decided in one [`Turn`](machine::Turn):
@@ -21,5 +21,6 @@ mod simulation;
 #[cfg(test)]
 mod stepper;
 mod timers;
+pub mod transactions;
 
-pub use ids::{GroupId, InstanceId, MemberId};
+pub use ids::{GroupId, InstanceId, MemberId, TransactionalId};

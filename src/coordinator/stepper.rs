@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::groups::{GroupCommand, GroupReply, GroupSettings, GroupTimer, Groups, GroupsHard};
-use super::machine::{Effects, Entry, KeyValue, Machine, Now, Timers, Token, Turn, TurnParts};
+use super::machine::{
+    Effects, Entry, KeyValue, Machine, Now, Timers, Token, Turn, TurnParts, Write,
+};
 use crate::metadata::{Image, PartitionState, Topic};
 use crate::types::{BrokerId, LeaderEpoch, Timestamp, TopicId, TopicName, Uuid};
 
@@ -163,7 +165,10 @@ impl Stepper {
             timers: &mut self.timers,
         });
         let outcome = step(&mut self.groups, &mut turn);
-        self.log.extend(effects.records.iter().map(Groups::encode));
+        self.log.extend(effects.writes.iter().filter_map(|write| match write {
+            Write::Record(record) => Some(Groups::encode(record)),
+            Write::Pending(..) | Write::Marker(_) => None,
+        }));
         for (token, reply) in effects.replies {
             let known = self.replies.insert(token, reply);
             assert!(known.is_none(), "answered twice: {token:?}");

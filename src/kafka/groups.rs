@@ -11,7 +11,7 @@ use kafka_protocol::messages::list_groups_response::ListedGroup;
 use kafka_protocol::messages::offset_fetch_response::OffsetFetchResponseGroup;
 use kafka_protocol::messages::{
     ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse,
-    OffsetCommitResponse, OffsetDeleteResponse, SyncGroupResponse,
+    OffsetCommitResponse, OffsetDeleteResponse, SyncGroupResponse, TxnOffsetCommitResponse,
 };
 use kafka_protocol::protocol::Encodable;
 
@@ -51,6 +51,7 @@ answers! {
     Leave(LeaveGroupResponse),
     ConsumerHeartbeat(ConsumerGroupHeartbeatResponse),
     CommitOffsets(OffsetCommitResponse),
+    CommitInTransaction(TxnOffsetCommitResponse),
     FetchOffsets(OffsetFetchResponseGroup),
     DeleteOffsets(OffsetDeleteResponse),
     DeleteGroup(DeletableGroupResult),

@@ -134,7 +134,7 @@ impl Log {
         if batch.header.has_producer_id()
             && !batch.header.is_control()
             && let Verdict::Duplicate(original) =
-                self.producers.check(&batch.header, self.log_end)?
+                self.producers.check(&batch.header, batch.origin, self.log_end)?
         {
             return Ok(self.appended(original.base_offset(), original.last_offset, batch, true));
         }

@@ -151,6 +151,17 @@ pub struct CheckedBatch<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// Set where the topic shows the broker's time: append stamps it and renews the CRC.
     pub log_append_time: Option<Timestamp>,
+    /// Who has made it.
+    pub origin: Origin,
+}
+
+/// Who has made a batch (Kafka's `AppendOrigin`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A producer, whose sequence numbers find what was lost and what came twice.
+    Client,
+    /// A coordinator of this broker. Its batches have producers, whose epochs count, but no sequence.
+    Coordinator,
 }
 
 impl CheckedBatch<'_> {
@@ -421,11 +432,11 @@ fn with_timestamps(
     let mut header = parse(&bytes);
     if timestamp_type == TimestampType::LogAppendTime {
         header = header.with_timestamps(timestamp_type, now);
-        return CheckedBatch { header, bytes, log_append_time: Some(now) };
+        return CheckedBatch { header, bytes, log_append_time: Some(now), origin: Origin::Client };
     }
     if header.timestamp_type() != timestamp_type || header.max_timestamp != max_timestamp {
         set_timestamps(bytes.to_mut(), timestamp_type, max_timestamp);
         header = parse(&bytes);
     }
-    CheckedBatch { header, bytes, log_append_time: None }
+    CheckedBatch { header, bytes, log_append_time: None, origin: Origin::Client }
 }

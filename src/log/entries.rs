@@ -6,12 +6,11 @@ use super::batch::{BatchHeader, HEADER_LEN};
 use super::batch_reader::BatchReader;
 use super::legacy::LegacyMessages;
 use super::marker::read_marker;
-use super::producers;
 use super::reader::{RecordReader, STORED_BYTES_MAX};
 use super::scan::StoredBatch;
 use super::segment::FileKind;
 use super::view::LogView;
-use crate::types::{Offset, ProducerId};
+use crate::types::{Offset, Outcome, ProducerId};
 
 /// What a log holds at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +76,8 @@ fn read_batch(
     if header.is_control() {
         if let Some(marker) = read_marker(&header, batch.bytes()) {
             let kind = match marker.outcome {
-                producers::Outcome::Commit => LogEntryKind::Commit(header.producer_id),
-                producers::Outcome::Abort => LogEntryKind::Abort(header.producer_id),
+                Outcome::Commit => LogEntryKind::Commit(header.producer_id),
+                Outcome::Abort => LogEntryKind::Abort(header.producer_id),
             };
             each(LogEntry { offset: header.base_offset, kind });
         }

@@ -1,11 +1,41 @@
-//! What a transaction's control batch says (Kafka's `ControlRecordType`, `EndTransactionMarker`).
+//! The control batch that ends a transaction in a partition (Kafka's `ControlRecordType`, `EndTransactionMarker`).
+//!
+//! One record. Key: version i16 (0), type i16 (0 abort, 1 commit). Value: version i16 (0), coordinator epoch i32.
+
+use std::io;
 
 use super::batch::{BatchHeader, HEADER_LEN};
-use super::producers::{Marker, Outcome};
+use super::builder::{BatchBuilder, BatchTemplate};
+use super::producers::EndMarker;
+use crate::types::{Marker, Outcome, Timestamp};
+
+const ABORT: i16 = 0;
+const COMMIT: i16 = 1;
+
+/// The whole batch of a marker, at offset 0 and without a leader epoch as batches are before they are appended.
+pub fn build_marker(marker: &Marker, now: Timestamp) -> io::Result<Vec<u8>> {
+    let kind = match marker.outcome {
+        Outcome::Abort => ABORT,
+        Outcome::Commit => COMMIT,
+    };
+    let mut key = [0; 4];
+    key[2..].copy_from_slice(&kind.to_be_bytes());
+    let mut value = [0; 6];
+    value[2..].copy_from_slice(&marker.coordinator_epoch.to_be_bytes());
+    let mut builder = BatchBuilder::new(BatchTemplate {
+        transactional: true,
+        control: true,
+        producer_id: marker.producer.id,
+        producer_epoch: marker.producer.epoch,
+        ..BatchTemplate::default()
+    });
+    builder.append(now, Some(&key), Some(&value));
+    builder.build()
+}
 
 /// Reads the marker out of a whole control batch; `None` if it holds another kind of control record, or none at all as
 /// after compaction.
-pub(super) fn read_marker(header: &BatchHeader, batch: &[u8]) -> Option<Marker> {
+pub(super) fn read_marker(header: &BatchHeader, batch: &[u8]) -> Option<EndMarker> {
     if !header.is_control() || header.records_count < 1 {
         return None;
     }
@@ -17,14 +47,14 @@ pub(super) fn read_marker(header: &BatchHeader, batch: &[u8]) -> Option<Marker> 
     let key_len = usize::try_from(record.varint()?).ok()?;
     let key = record.take(key_len)?;
     let outcome = match i16::from_be_bytes(*key.get(2..)?.first_chunk()?) {
-        0 => Outcome::Abort,
-        1 => Outcome::Commit,
+        ABORT => Outcome::Abort,
+        COMMIT => Outcome::Commit,
         _ => return None,
     };
     let value_len = usize::try_from(record.varint()?).ok()?;
     let value = record.take(value_len)?;
     let coordinator_epoch = i32::from_be_bytes(*value.get(2..)?.first_chunk()?);
-    Some(Marker { outcome, coordinator_epoch })
+    Some(EndMarker { outcome, coordinator_epoch })
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -53,9 +83,13 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::batch::set_offset_and_epoch;
     use crate::log::test_bytes::{COMMIT_MARKER, LEADER_CHANGE, TWO_RECORDS, from_hex};
+    use crate::types::{
+        LeaderEpoch, Offset, ProducerEpoch, ProducerId, ProducerIdAndEpoch, TransactionVersion,
+    };
 
-    fn read(hex: &str) -> Option<Marker> {
+    fn read(hex: &str) -> Option<EndMarker> {
         let batch = from_hex(hex);
         read_marker(&BatchHeader::parse(&batch).expect("a header"), &batch)
     }
@@ -64,8 +98,24 @@ mod tests {
     fn kafkas_commit_marker() {
         assert_eq!(
             read(COMMIT_MARKER),
-            Some(Marker { outcome: Outcome::Commit, coordinator_epoch: 2 })
+            Some(EndMarker { outcome: Outcome::Commit, coordinator_epoch: 2 })
         );
+    }
+
+    #[test]
+    fn a_marker_is_built_as_kafkas() {
+        let marker = Marker {
+            producer: ProducerIdAndEpoch {
+                id: ProducerId::new(4000),
+                epoch: ProducerEpoch::new(5),
+            },
+            outcome: Outcome::Commit,
+            coordinator_epoch: 2,
+            version: TransactionVersion::V1,
+        };
+        let mut built = build_marker(&marker, Timestamp::new(1_700_000_000_000)).expect("memory");
+        set_offset_and_epoch(&mut built, Offset::new(7), LeaderEpoch::new(3));
+        assert_eq!(built, from_hex(COMMIT_MARKER));
     }
 
     #[test]

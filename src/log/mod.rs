@@ -51,9 +51,12 @@ mod view;
 mod words;
 
 pub use append::{AppendError, Appended};
-pub use check::{BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline};
+pub use check::{
+    BatchRejection, BatchRules, CheckedBatch, Origin, check_batch, check_batch_inline,
+};
 pub use entries::{LogEntry, LogEntryKind};
 pub use log::{ActiveProducer, Log, SyncWork};
+pub use marker::build_marker;
 pub use open::{OpenError, OpenLog, StartMode};
 pub use slice::{Part, Slice};
 pub use tail_pool::TailPool;

@@ -9,8 +9,9 @@ use smallvec::SmallVec;
 
 use super::append::AppendError;
 use super::batch::BatchHeader;
+use super::check::Origin;
 use super::format::aborted_index::AbortedEntry;
-use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
+use crate::types::{Offset, Outcome, ProducerEpoch, ProducerId, Timestamp};
 
 /// How many batches back a resent one is still recognised.
 const RECENT_BATCHES_MAX: usize = 5;
@@ -60,16 +61,9 @@ pub(super) enum Verdict {
     Duplicate(RecentBatch),
 }
 
-/// How a transaction ended.
+/// What the record in a control batch of a transaction says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Commit,
-    Abort,
-}
-
-/// A transaction marker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Marker {
+pub(super) struct EndMarker {
     pub(super) outcome: Outcome,
     pub(super) coordinator_epoch: i32,
 }
@@ -103,14 +97,22 @@ impl Producers {
         self.open.keys().next().copied()
     }
 
-    /// May a client append this batch at `at`? Changes nothing.
-    pub(super) fn check(&self, header: &BatchHeader, at: Offset) -> Result<Verdict, AppendError> {
+    /// May this batch be appended at `at`? Changes nothing.
+    pub(super) fn check(
+        &self,
+        header: &BatchHeader,
+        origin: Origin,
+        at: Offset,
+    ) -> Result<Verdict, AppendError> {
         let Some(known) = self.by_id.get(&header.producer_id) else { return Ok(Verdict::New) };
-        if let Some(duplicate) = known.find_duplicate(header) {
+        let has_sequence = origin == Origin::Client;
+        if has_sequence && let Some(duplicate) = known.find_duplicate(header) {
             return Ok(Verdict::Duplicate(duplicate));
         }
         known.check_epoch(header, at)?;
-        known.check_sequence(header, at)?;
+        if has_sequence {
+            known.check_sequence(header, at)?;
+        }
         if known.transaction_start.is_some() && !header.is_transactional() {
             return Err(AppendError::InvalidTransactionState(format!(
                 "Expected transactional write from producer {} at offset {at}",
@@ -125,7 +127,7 @@ impl Producers {
     pub(super) fn apply(
         &mut self,
         header: &BatchHeader,
-        marker: Option<Marker>,
+        marker: Option<EndMarker>,
     ) -> Option<AbortedEntry> {
         if !header.has_producer_id() {
             return None;
@@ -158,7 +160,7 @@ impl Producers {
         None
     }
 
-    fn apply_marker(&mut self, header: &BatchHeader, marker: Marker) -> Option<AbortedEntry> {
+    fn apply_marker(&mut self, header: &BatchHeader, marker: EndMarker) -> Option<AbortedEntry> {
         let producer = self.by_id.entry(header.producer_id).or_insert_with(Producer::unknown);
         producer.enter_epoch(header.producer_epoch);
         producer.coordinator_epoch = marker.coordinator_epoch;

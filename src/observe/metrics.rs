@@ -164,5 +164,7 @@ label! {
     CoordinatorOf as "coordinator" {
         /// Groups and committed offsets.
         Groups = "group",
+        /// Transactions.
+        Transactions = "transaction",
     }
 }

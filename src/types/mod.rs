@@ -6,9 +6,11 @@
 mod ids;
 mod names;
 mod numbers;
+mod transactions;
 
 pub use ids::{DirectoryId, InvalidUuid, TopicId, Uuid};
 pub use names::{InvalidTopicName, TopicName, TopicPartition};
 pub use numbers::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp,
 };
+pub use transactions::{Marker, Outcome, ProducerIdAndEpoch, TransactionVersion};

@@ -12,10 +12,12 @@ use kafka_protocol::messages::{
     ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, HeartbeatRequest,
     HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse,
     OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse,
-    SyncGroupRequest, SyncGroupResponse,
+    SyncGroupRequest, SyncGroupResponse, TxnOffsetCommitRequest, TxnOffsetCommitResponse,
 };
 
-use crate::coordinator::GroupId;
+use crate::coordinator::transactions::TransactionError;
+use crate::coordinator::{GroupId, TransactionalId};
+use crate::types::{Marker, ProducerIdAndEpoch, TransactionVersion};
 
 /// A request of a client.
 #[derive(Debug)]
@@ -52,6 +54,19 @@ pub enum GroupCommand {
     ConsumerHeartbeat(Call<ConsumerGroupHeartbeatRequest>),
     /// OffsetCommit. Partitions that do not exist have been taken out by the caller, and topic ids are set where known.
     CommitOffsets(Call<OffsetCommitRequest>),
+    /// TxnOffsetCommit. Partitions that do not exist have been taken out by the caller.
+    CommitInTransaction(Call<TxnOffsetCommitRequest>),
+    /// What came of [`VerifyTransaction`].
+    TransactionVerified {
+        /// As in the errand.
+        producer: ProducerIdAndEpoch,
+        /// As in the errand.
+        group: GroupId,
+        /// Whether the shard is part of the producer's open transaction.
+        verdict: Result<(), TransactionError>,
+    },
+    /// A transaction that may have offsets in this shard ends.
+    EndTransaction(Marker),
     /// OffsetFetch for one group of the request.
     FetchOffsets {
         /// Version of the API.
@@ -95,6 +110,9 @@ pub enum GroupReply {
     Leave(LeaveGroupResponse),
     ConsumerHeartbeat(ConsumerGroupHeartbeatResponse),
     CommitOffsets(OffsetCommitResponse),
+    CommitInTransaction(TxnOffsetCommitResponse),
+    TransactionVerified,
+    EndTransaction(Result<(), MarkerError>),
     FetchOffsets(OffsetFetchResponseGroup),
     DeleteOffsets(OffsetDeleteResponse),
     DeleteGroup(DeletableGroupResult),
@@ -102,6 +120,37 @@ pub enum GroupReply {
     DescribeConsumer(DescribedConsumerGroup),
     List(Vec<ListedGroup>),
     Overview(Vec<GroupOverview>),
+}
+
+/// What a shard of groups has others do.
+#[derive(Clone, Debug)]
+pub enum GroupErrand {
+    /// Asks the coordinator of transactions; answered by [`GroupCommand::TransactionVerified`].
+    VerifyTransaction(VerifyTransaction),
+}
+
+/// Is this shard part of a producer's open transaction?
+#[derive(Clone, Debug)]
+pub struct VerifyTransaction {
+    /// Whose offsets are to be committed.
+    pub group: GroupId,
+    /// The producer's name.
+    pub transactional_id: TransactionalId,
+    /// The producer.
+    pub producer: ProducerIdAndEpoch,
+    /// In version 2 the shard becomes part of the transaction by this.
+    pub version: TransactionVersion,
+}
+
+/// Why a marker is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MarkerError {
+    /// INVALID_PRODUCER_EPOCH.
+    #[error("the producer has a newer epoch here")]
+    ProducerEpoch,
+    /// TRANSACTION_COORDINATOR_FENCED.
+    #[error("the partition has heard of a newer coordinator")]
+    CoordinatorFenced,
 }
 
 /// A group as metrics show it.

@@ -12,7 +12,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(super) use admin::names;
-pub use commands::{Call, Client, GroupCommand, GroupOverview, GroupReply};
+pub use commands::{
+    Call, Client, GroupCommand, GroupErrand, GroupOverview, GroupReply, MarkerError,
+    VerifyTransaction,
+};
 pub(super) use kind::GroupKind;
 pub use settings::{GroupSettings, Migration};
 
@@ -98,6 +101,7 @@ impl Machine for Groups {
     type Record = GroupRecord;
     type Hard = GroupsHard;
     type Timer = GroupTimer;
+    type Errand = GroupErrand;
 
     fn decide(&mut self, turn: &mut GroupTurn<'_>, command: GroupCommand, token: Token) {
         use GroupCommand as Ask;
@@ -120,6 +124,14 @@ impl Machine for Groups {
             Ask::Leave(call) => classic::leave(self, turn, call, token),
             Ask::ConsumerHeartbeat(call) => consumer::heartbeat(self, turn, call, token),
             Ask::CommitOffsets(call) => offsets::commit(self, turn, &call, token),
+            Ask::CommitInTransaction(call) => offsets::commit_in_transaction(&call, turn, token),
+            Ask::TransactionVerified { .. } => {
+                turn.answer(token, GroupReply::TransactionVerified);
+            }
+            Ask::EndTransaction(marker) => {
+                turn.write_marker(marker);
+                turn.answer(token, GroupReply::EndTransaction(Ok(())));
+            }
             Ask::FetchOffsets { version, group, require_stable } => {
                 offsets::fetch(
                     self,

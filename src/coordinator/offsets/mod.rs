@@ -15,6 +15,7 @@ mod fetch;
 mod pending;
 #[cfg(test)]
 mod tests;
+mod transactional;
 
 pub(super) use commit::commit;
 pub use committed::{CommittedOffset, CommittedOffsets};
@@ -22,6 +23,7 @@ pub(super) use delete::{delete, delete_all};
 pub use expiry::ExpiryRound;
 pub(super) use expiry::{expire, loaded};
 pub(super) use fetch::{Fetch, fetch};
+pub(super) use transactional::commit_in_transaction;
 
 use super::groups::{GroupTurn, Groups};
 

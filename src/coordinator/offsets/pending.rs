@@ -76,7 +76,7 @@ impl PendingOffsets {
         let mut settled = Vec::new();
         for (group, topic, partition) in places {
             let own = self.take(producer, &group, &topic, partition, outcome);
-            if let Some(own) = own.filter(|_| outcome == Outcome::Committed) {
+            if let Some(own) = own.filter(|_| outcome == Outcome::Commit) {
                 settled.push((group, topic, partition, own));
             }
         }
@@ -130,7 +130,7 @@ impl PendingOffsets {
         let offsets = self.groups.get_mut(group)?.get_mut(topic)?.get_mut(&partition)?;
         let at = offsets.iter().position(|offset| offset.producer == producer)?;
         let own = offsets.remove(at);
-        if outcome == Outcome::Committed {
+        if outcome == Outcome::Commit {
             offsets[..at].iter_mut().for_each(|older| older.superseded = true);
         }
         self.retain(group, topic, partition, |_| true);

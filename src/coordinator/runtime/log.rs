@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::coordinator::machine::{KeyValue, Outcome};
-use crate::types::{Offset, ProducerId, Timestamp};
+use crate::types::{Marker, Offset, ProducerId, ProducerIdAndEpoch, Timestamp};
 
 /// A boxed future of a log.
 pub type LogFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -18,11 +18,21 @@ pub trait ShardLog: Debug + Send + Sync + 'static {
     /// Hands every record and every end of a transaction to `each`, in order. Blocks.
     fn read(&self, each: &mut dyn FnMut(LoggedEntry<'_>)) -> Result<(), ShardLogError>;
 
-    /// Appends records as one batch. Readers of the log see them in order of the calls.
-    fn append(&self, records: Vec<KeyValue>, now: Timestamp) -> Append;
+    /// Appends batches in their order; readers of the log see them in the order of the calls. If one of them fails the ones
+    /// before it may stay.
+    fn append(&self, batches: Vec<LogBatch>, now: Timestamp) -> Append;
 
     /// Waits until what was written is as durable as the topic asks; `None` if it is already.
     fn durable(&self, written: Written) -> Option<LogFuture<Result<(), ShardLogError>>>;
+}
+
+/// What is appended as one batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogBatch {
+    /// Records, of the transaction of a producer if one is named.
+    Records(Option<ProducerIdAndEpoch>, Vec<KeyValue>),
+    /// The end of a transaction.
+    Marker(Marker),
 }
 
 /// The log cannot be used; the reason has been logged.

@@ -8,7 +8,7 @@
 //! in one batch. An idle shard is a few words; it has no task.
 //!
 //! Answers leave the runner with the log position that they depend on, which is the end of everything the shard had
-//! appended; the caller's future waits until that is durable. The runner goes on meanwhile.
+//! appended; the caller's future waits until that is durable. The runner goes on meanwhile. Errands leave in the same way.
 //!
 //! After each turn the shard publishes what its state takes (`memory`). While the byte budget has no room for more, commands
 //! that would make the state larger are refused.
@@ -31,7 +31,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use self::alarms::Alarms;
-pub use self::log::{Append, LogFuture, Logged, LoggedEntry, ShardLog, ShardLogError, Written};
+pub use self::log::{
+    Append, LogBatch, LogFuture, Logged, LoggedEntry, ShardLog, ShardLogError, Written,
+};
 pub use self::memory::StateMemory;
 use self::shard::Shard;
 use super::machine::Machine;
@@ -66,6 +68,8 @@ pub struct NewCoordinator<M: Machine> {
     pub machine: Box<dyn Fn() -> M + Send + Sync>,
     /// The log of a shard.
     pub log: Box<dyn Fn(PartitionIndex) -> Arc<dyn ShardLog> + Send + Sync>,
+    /// Takes the errands of a shard, whose number it is told; never blocks.
+    pub errands: Box<dyn Fn(PartitionIndex, M::Errand) + Send + Sync>,
 }
 
 /// What all shards share.

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::log::{Append, ShardLogError};
+use super::log::{Append, LogBatch, ShardLogError};
 use super::shard::{Burst, Nudges, Queued, Rest, Shard, State};
 use super::{Answer, CallError, NewCoordinator, Written};
-use crate::coordinator::machine::{Effects, KeyValue, Machine, Now, Token, Turn, TurnParts};
+use crate::coordinator::machine::{Effects, Machine, Now, Token, Turn, TurnParts, Write};
+use crate::env;
 use crate::metadata::Image;
 use crate::types::Uuid;
 
@@ -110,10 +111,8 @@ impl<M: Machine> Shard<M> {
     ) -> Option<State<M>> {
         let address = |(token, reply)| Some((state.waiting.remove(&token)?, reply));
         let answers: Vec<Addressed<M>> = effects.replies.into_iter().filter_map(address).collect();
-        let records: Vec<KeyValue> = effects.records.iter().map(M::encode).collect();
-        drop(effects.records);
-        if !records.is_empty() {
-            match self.append(records).await {
+        if !effects.writes.is_empty() {
+            match self.append(effects.writes).await {
                 Ok(written) => state.written = Some(written),
                 Err(error) => {
                     tracing::error!(shard = self.number.get(), %error, "the coordinator's log cannot be written, the shard is read again");
@@ -126,16 +125,36 @@ impl<M: Machine> Shard<M> {
         }
         let written = state.written;
         answers.into_iter().for_each(|(sender, reply)| answer(sender, Ok((reply, written))));
+        self.send_out(effects.errands, written);
         if let Some(due) = state.timers.next_due() {
             self.set_alarm(due);
         }
         Some(state)
     }
 
-    async fn append(&self, records: Vec<KeyValue>) -> Result<Written, ShardLogError> {
+    /// Lets errands go when the log is durable up to `written`.
+    fn send_out(self: &Arc<Self>, errands: Vec<M::Errand>, written: Option<Written>) {
+        if errands.is_empty() {
+            return;
+        }
+        let Some(durable) = written.and_then(|written| self.log().durable(written)) else {
+            let send = &self.world.parts.errands;
+            return errands.into_iter().for_each(|errand| send(self.number, errand));
+        };
+        let shard = Arc::clone(self);
+        // Detached: it ends with the sync. If that fails the directory is offline, and so is the shard.
+        drop(env::spawn(async move {
+            if durable.await.is_ok() {
+                let send = &shard.world.parts.errands;
+                errands.into_iter().for_each(|errand| send(shard.number, errand));
+            }
+        }));
+    }
+
+    async fn append(&self, writes: Vec<Write<M::Record>>) -> Result<Written, ShardLogError> {
         let NewCoordinator { metrics, coordinates, .. } = &self.world.parts;
-        let count = records.len() as u64;
-        let appended = match self.log().append(records, self.now().wall) {
+        let count = writes.len() as u64;
+        let appended = match self.log().append(into_batches::<M>(writes), self.now().wall) {
             Append::Done(result) => result,
             Append::Blocking(append) => append.await,
         };
@@ -172,6 +191,26 @@ impl<M: Machine> Shard<M> {
         let clock = &self.world.parts.env.clock;
         Now { wall: clock.wall(), monotonic: clock.monotonic() }
     }
+}
+
+/// Neighbours of one kind share a batch.
+fn into_batches<M: Machine>(writes: Vec<Write<M::Record>>) -> Vec<LogBatch> {
+    let mut batches = Vec::new();
+    for write in writes {
+        let (producer, record) = match write {
+            Write::Marker(marker) => {
+                batches.push(LogBatch::Marker(marker));
+                continue;
+            }
+            Write::Record(record) => (None, M::encode(&record)),
+            Write::Pending(producer, record) => (Some(producer), M::encode(&record)),
+        };
+        match batches.last_mut() {
+            Some(LogBatch::Records(of, records)) if *of == producer => records.push(record),
+            _ => batches.push(LogBatch::Records(producer, vec![record])),
+        }
+    }
+    batches
 }
 
 fn refuse<M: Machine>(commands: impl IntoIterator<Item = Queued<M>>) {

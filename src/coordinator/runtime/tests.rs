@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, mpsc};
 
 use super::*;
 use crate::coordinator::machine::{Entry, InvalidRecord, KeyValue, Token, Turn};
@@ -28,6 +28,8 @@ enum Command {
     Wait,
     /// Answered when the timer runs out.
     After(i64),
+    /// Writes a word and has others told of it; answered with how many there are.
+    Tell(String),
     Panic,
 }
 
@@ -37,6 +39,7 @@ impl Machine for Words {
     type Record = String;
     type Hard = Vec<String>;
     type Timer = Token;
+    type Errand = String;
 
     fn decide(&mut self, turn: &mut Turn<'_, Self>, command: Command, token: Token) {
         match command {
@@ -50,6 +53,11 @@ impl Machine for Words {
             Command::All => turn.answer(token, turn.hard().clone()),
             Command::Wait => self.waiting.push(token),
             Command::After(delay_ms) => turn.set_timer(token, delay_ms),
+            Command::Tell(word) => {
+                turn.send_out(word.clone());
+                turn.write(word);
+                turn.answer(token, turn.hard().clone());
+            }
             Command::Panic => panic!("asked for"),
         }
     }
@@ -151,12 +159,15 @@ impl ShardLog for Seen {
         Ok(())
     }
 
-    fn append(&self, records: Vec<KeyValue>, _now: Timestamp) -> Append {
+    fn append(&self, appended: Vec<LogBatch>, _now: Timestamp) -> Append {
         if self.0.full.load(Ordering::SeqCst) {
             return Append::Done(Err(ShardLogError("full".to_owned())));
         }
         let mut batches = self.0.batches.lock();
-        batches.push(records);
+        batches.extend(appended.into_iter().map(|batch| match batch {
+            LogBatch::Records(_, records) => records,
+            LogBatch::Marker(_) => Vec::new(),
+        }));
         self.0.appended.notify_one();
         let end = Offset::new(i64::try_from(batches.len()).unwrap());
         Append::Done(Ok(Written { end, must_sync: self.0.must_sync }))
@@ -195,7 +206,27 @@ fn within(
         image: Box::new(Arc::default),
         machine: Box::new(Words::default),
         log: Box::new(move |_| Arc::new(Seen(Arc::clone(&log)))),
+        errands: Box::new(|_, _| ()),
     })
+}
+
+/// A coordinator and the errands that it sends out.
+fn with_errands(
+    log: &Arc<MemoryLog>,
+) -> (Arc<Coordinator<Words>>, mpsc::UnboundedReceiver<String>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let log = Arc::clone(log);
+    let coordinator = Coordinator::new(NewCoordinator {
+        env: Env::system(),
+        metrics: Arc::default(),
+        coordinates: CoordinatorOf::Groups,
+        memory: StateMemory::new(ByteBudget::new(usize::MAX)),
+        image: Box::new(Arc::default),
+        machine: Box::new(Words::default),
+        log: Box::new(move |_| Arc::new(Seen(Arc::clone(&log)))),
+        errands: Box::new(move |_, word| sender.send(word).unwrap()),
+    });
+    (coordinator, receiver)
 }
 
 fn say(word: &str) -> Command {
@@ -377,4 +408,27 @@ async fn a_state_that_is_thrown_away_gives_its_memory_back_and_one_that_is_read_
     assert_eq!((memory.bytes(), budget.used_bytes()), (0, 0));
     coordinator.call(SHARD, Command::All).await.unwrap();
     assert_eq!((memory.bytes(), budget.used_bytes()), (8, 8));
+}
+
+#[tokio::test]
+async fn errands_leave_when_what_was_written_before_is_durable() {
+    let log = MemoryLog::new(true);
+    let (coordinator, mut told) = with_errands(&log);
+    let answer = coordinator.call(SHARD, Command::Tell("a".to_owned()));
+    log.appended.notified().await;
+    assert!(told.try_recv().is_err(), "the disk has not got it yet");
+    // One for the errand, one for the answer.
+    log.synced.add_permits(2);
+    assert_eq!(told.recv().await.unwrap(), "a");
+    assert_eq!(answer.await.unwrap(), ["a"]);
+}
+
+#[tokio::test]
+async fn errands_of_what_could_not_be_written_are_not_run() {
+    let log = MemoryLog::new(false);
+    let (coordinator, mut told) = with_errands(&log);
+    log.full.store(true, Ordering::SeqCst);
+    coordinator.call(SHARD, Command::Tell("lost".to_owned())).await.unwrap_err();
+    log.full.store(false, Ordering::SeqCst);
+    assert!(told.try_recv().is_err());
 }

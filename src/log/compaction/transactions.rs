@@ -8,8 +8,8 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use crate::log::batch::BatchHeader;
 use crate::log::format::aborted_index::AbortedEntry;
-use crate::log::producers::{Marker, Outcome};
-use crate::types::{Offset, ProducerId};
+use crate::log::producers::EndMarker;
+use crate::types::{Offset, Outcome, ProducerId};
 
 /// The state at one place of the log.
 #[derive(Debug, Default)]
@@ -83,7 +83,7 @@ impl Transactions {
     pub(super) fn pass_control(
         &mut self,
         header: &BatchHeader,
-        marker: Option<Marker>,
+        marker: Option<EndMarker>,
     ) -> MarkerFate {
         self.begin_up_to(header.last_offset());
         let outcome = marker.map(|marker| marker.outcome);
@@ -142,8 +142,10 @@ mod tests {
         }
     }
 
-    const ABORT: Option<Marker> = Some(Marker { outcome: Outcome::Abort, coordinator_epoch: 0 });
-    const COMMIT: Option<Marker> = Some(Marker { outcome: Outcome::Commit, coordinator_epoch: 0 });
+    const ABORT: Option<EndMarker> =
+        Some(EndMarker { outcome: Outcome::Abort, coordinator_epoch: 0 });
+    const COMMIT: Option<EndMarker> =
+        Some(EndMarker { outcome: Outcome::Commit, coordinator_epoch: 0 });
 
     #[test]
     fn aborted_data_is_known_from_its_first_offset_to_its_marker() {

@@ -52,28 +52,28 @@ fn an_offset_of_a_transaction_counts_once_it_is_committed() {
     let begun = [plain(1), pending(7, 2)];
     assert_eq!(after(&begun), (Some(1), true));
     let ends = |outcome| after(&[plain(1), pending(7, 2), ended(7, outcome)]);
-    assert_eq!(ends(Outcome::Committed), (Some(2), false));
-    assert_eq!(ends(Outcome::Aborted), (Some(1), false));
-    let of_another = [plain(1), pending(7, 2), ended(8, Outcome::Committed)];
+    assert_eq!(ends(Outcome::Commit), (Some(2), false));
+    assert_eq!(ends(Outcome::Abort), (Some(1), false));
+    let of_another = [plain(1), pending(7, 2), ended(8, Outcome::Commit)];
     assert_eq!(after(&of_another), (Some(1), true));
 }
 
 #[test]
 fn the_last_offset_of_a_transaction_is_the_one_that_counts() {
-    let twice = [pending(7, 2), pending(7, 3), ended(7, Outcome::Committed)];
+    let twice = [pending(7, 2), pending(7, 3), ended(7, Outcome::Commit)];
     assert_eq!(after(&twice), (Some(3), false));
 }
 
 #[test]
 fn the_newest_commit_counts_whenever_its_transaction_ends() {
-    use Outcome::{Aborted, Committed};
-    let plain_is_newer = [pending(7, 2), plain(3), ended(7, Committed)];
+    use Outcome::{Abort, Commit};
+    let plain_is_newer = [pending(7, 2), plain(3), ended(7, Commit)];
     assert_eq!(after(&plain_is_newer), (Some(3), false));
-    let older_ends_last = [pending(7, 2), pending(8, 3), ended(8, Committed), ended(7, Committed)];
+    let older_ends_last = [pending(7, 2), pending(8, 3), ended(8, Commit), ended(7, Commit)];
     assert_eq!(after(&older_ends_last), (Some(3), false));
-    let newer_ends_last = [pending(7, 2), pending(8, 3), ended(7, Committed), ended(8, Committed)];
+    let newer_ends_last = [pending(7, 2), pending(8, 3), ended(7, Commit), ended(8, Commit)];
     assert_eq!(after(&newer_ends_last), (Some(3), false));
-    let newer_is_aborted = [pending(7, 2), pending(8, 3), ended(8, Aborted), ended(7, Committed)];
+    let newer_is_aborted = [pending(7, 2), pending(8, 3), ended(8, Abort), ended(7, Commit)];
     assert_eq!(after(&newer_is_aborted), (Some(2), false));
 }
 
@@ -86,7 +86,7 @@ fn what_was_replaced_keeps_a_partition_unstable_until_its_transaction_ends() {
 fn a_tombstone_takes_pending_offsets_away() {
     let deleted = [plain(1), pending(7, 2), Entry::Record(record(None))];
     assert_eq!(after(&deleted), (None, false));
-    let ended = [pending(7, 2), Entry::Record(record(None)), ended(7, Outcome::Committed)];
+    let ended = [pending(7, 2), Entry::Record(record(None)), ended(7, Outcome::Commit)];
     assert_eq!(after(&ended), (None, false));
     let again = [pending(7, 2), Entry::Record(record(None)), pending(7, 4)];
     assert_eq!(after(&again), (None, true));
@@ -121,7 +121,7 @@ fn an_offset_does_not_expire_under_an_open_transaction() {
     open_transaction(&mut stepper);
     stepper.advance_ms(30 * HOUR_MS);
     assert_eq!(fetch_all(&mut stepper, "g"), [("t".to_owned(), 0, 1)]);
-    Groups::apply(&mut stepper.hard, &ended(7, Outcome::Aborted));
+    Groups::apply(&mut stepper.hard, &ended(7, Outcome::Abort));
     stepper.advance_ms(HOUR_MS);
     assert_eq!(fetch_all(&mut stepper, "g"), []);
 }
@@ -133,7 +133,7 @@ fn deleting_a_group_deletes_what_its_transactions_would_commit() {
     open_transaction(&mut stepper);
     assert_eq!(list(&mut stepper, &[], &[]).len(), 1);
     assert_eq!(delete_group(&mut stepper, "g"), 0);
-    Groups::apply(&mut stepper.hard, &ended(7, Outcome::Committed));
+    Groups::apply(&mut stepper.hard, &ended(7, Outcome::Commit));
     assert_eq!(list(&mut stepper, &[], &[]).len(), 0);
 }
 
