@@ -13,7 +13,6 @@ class Client:
     """One client program. Its topics begin with its own name."""
 
     name = ""
-    reads = True
 
     def __init__(self, server):
         self.server = server
@@ -142,10 +141,7 @@ class Franz(Client):
 
 
 class Kafkajs(Client):
-    """Its consumer works in groups only, which come in a later release: another client reads what it wrote."""
-
     name = "kafkajs"
-    reads = False
 
     def prepare(self):
         folder = BUILT / "kafkajs"

@@ -1,6 +1,6 @@
-// kafkajs as a client under compat/run. It only writes: its consumer works in groups, which come in a later release.
+// kafkajs as a client under compat/run: BOOTSTRAP PREFIX behind `write` or `check`. Its consumer reads in a group of its own.
 
-import { compress as zstdCompress, init as zstdInit } from '@bokuweb/zstd-wasm'
+import { compress as zstdCompress, decompress as zstdDecompress, init as zstdInit } from '@bokuweb/zstd-wasm'
 import kafkajs from 'kafkajs'
 import lz4 from 'lz4js'
 import snappy from 'snappyjs'
@@ -11,13 +11,15 @@ const RECORDS_EACH = 10
 const SEQUENCE = 5000
 const CODECS = { none: 'None', gzip: 'GZIP', snappy: 'Snappy', lz4: 'LZ4', zstd: 'ZSTD' }
 
-const writeOnly = (compress) => () => ({
+const QUIET_MS = 10_000 // without a new record for so long, there are no more
+
+const codec = (compress, decompress) => () => ({
   compress: async (encoder) => Buffer.from(compress(encoder.buffer)),
-  decompress: async () => { throw new Error('not used') },
+  decompress: async (buffer) => Buffer.from(decompress(buffer)),
 })
-CompressionCodecs[CompressionTypes.Snappy] = writeOnly((buffer) => snappy.compress(buffer))
-CompressionCodecs[CompressionTypes.LZ4] = writeOnly((buffer) => lz4.compress(buffer))
-CompressionCodecs[CompressionTypes.ZSTD] = writeOnly((buffer) => zstdCompress(buffer))
+CompressionCodecs[CompressionTypes.Snappy] = codec((b) => snappy.compress(b), (b) => snappy.uncompress(b))
+CompressionCodecs[CompressionTypes.LZ4] = codec((b) => lz4.compress(b), (b) => lz4.decompress(b))
+CompressionCodecs[CompressionTypes.ZSTD] = codec((b) => zstdCompress(b), (b) => zstdDecompress(b))
 
 const [verb, bootstrap, prefix] = process.argv.slice(2)
 const kafka = new Kafka({ brokers: [bootstrap], clientId: 'compat', logLevel: logLevel.ERROR })
@@ -45,6 +47,9 @@ async function report(name, action) {
     console.log(`${name}\tFAIL\t${String(error).replace(/\s+/g, ' ')}`)
   }
 }
+
+const spread = (partition) => Array.from({ length: RECORDS_EACH }, (_, i) => `${partition}-${i}`)
+const sequence = () => Array.from({ length: SEQUENCE }, (_, i) => String(i))
 
 async function createTopics() {
   const admin = kafka.admin()
@@ -79,12 +84,66 @@ async function write() {
       for (const record of records()) await produce(codec, [record], {}, codec)
     })
   }
-  const spread = Array.from({ length: PARTITIONS }, (_, partition) =>
-    Array.from({ length: RECORDS_EACH }, (_, i) => ({ partition, value: `${partition}-${i}` })))
-  await report('partitions', () => produce('partitions', spread.flat()))
-  const all = Array.from({ length: SEQUENCE }, (_, i) => ({ partition: 0, value: String(i) }))
+  const spreadOut = Array.from({ length: PARTITIONS }, (_, partition) => spread(partition).map((value) => ({ partition, value })))
+  await report('partitions', () => produce('partitions', spreadOut.flat()))
+  const all = sequence().map((value) => ({ partition: 0, value }))
   await report('idempotent', () => produce('idempotent', all, { idempotent: true, maxInFlightRequests: 1 }))
 }
 
-if (verb !== 'write') throw new Error('kafkajs only writes here')
-await write()
+// Every record of all topics, read once from the beginning: topic -> partition -> records in their order.
+async function readAll() {
+  const names = [...Object.keys(CODECS), 'partitions', 'idempotent']
+  let missing = Object.keys(CODECS).length * records().length + PARTITIONS * RECORDS_EACH + SEQUENCE
+  const read = new Map(names.map((name) => [`${prefix}-${name}`, new Map()]))
+  const consumer = kafka.consumer({ groupId: `${prefix}-${process.pid}-${Date.now()}`, maxWaitTimeInMs: 100 })
+  await consumer.connect()
+  await consumer.subscribe({ topics: [...read.keys()], fromBeginning: true })
+  await new Promise((resolve, reject) => {
+    let quiet = setTimeout(resolve, 3 * QUIET_MS)
+    consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error))
+    consumer.run({ eachMessage: async ({ topic, partition, message }) => {
+      clearTimeout(quiet)
+      const partitions = read.get(topic)
+      partitions.set(partition, [...(partitions.get(partition) ?? []), message])
+      missing -= 1
+      quiet = setTimeout(resolve, missing > 0 ? QUIET_MS : 0)
+    } }).catch(reject)
+  })
+  await consumer.disconnect()
+  return (name) => read.get(`${prefix}-${name}`)
+}
+
+const asText = (content) => (content === null || content === undefined ? null : content.toString('latin1'))
+const headersAsText = (headers = {}) => Object.entries(headers).map(([name, content]) => [name, [content].flat().map(asText)])
+
+function expectSame(have, wanted, where) {
+  const [a, b] = [JSON.stringify(have), JSON.stringify(wanted)]
+  if (a !== b) throw new Error(`${where}: ${a.slice(0, 80)} instead of ${b.slice(0, 80)}`)
+}
+
+function checkRecords(read = []) {
+  const wanted = records()
+  if (read.length !== wanted.length) throw new Error(`${read.length} records instead of ${wanted.length}`)
+  wanted.forEach(({ key, value, headers }, index) => {
+    const bytes = (content) => (content === null ? null : Buffer.from(content))
+    const want = [index, asText(bytes(key)), asText(bytes(value)), headersAsText(headers)]
+    const { offset, key: readKey, value: readValue, headers: readHeaders } = read[index]
+    expectSame([Number(offset), asText(readKey), asText(readValue), headersAsText(readHeaders)], want, `record ${index}`)
+  })
+}
+
+function checkValues(read = [], wanted, where) {
+  expectSame(read.map(({ offset, value }) => [Number(offset), asText(value)]), wanted.map((value, i) => [i, value]), where)
+}
+
+async function check() {
+  await zstdInit()
+  const read = await readAll()
+  for (const name of Object.keys(CODECS)) await report(name, async () => checkRecords(read(name).get(0)))
+  await report('partitions', async () => {
+    for (let p = 0; p < PARTITIONS; p++) checkValues(read('partitions').get(p), spread(p), `partition ${p}`)
+  })
+  await report('idempotent', async () => checkValues(read('idempotent').get(0), sequence(), 'partition 0'))
+}
+
+await { write, check }[verb]()
