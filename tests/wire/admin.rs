@@ -12,7 +12,9 @@ use kafka_protocol::protocol::{Decodable, StrBytes};
 use serde_json::Value;
 
 use crate::broker::TestBroker;
+use crate::captures::unhex;
 use crate::peer::{Peer, api};
+use crate::translation::Translation;
 
 const STEPS: &[u8] = include_bytes!("../golden/admin/steps.jsonl.gz");
 
@@ -63,11 +65,6 @@ fn step(line: &str) -> Step {
     }
 }
 
-fn unhex(text: &str) -> Bytes {
-    let byte = |i| u8::from_str_radix(&text[i..i + 2], 16).expect("hex");
-    (0..text.len()).step_by(2).map(byte).collect()
-}
-
 fn settings(bound: &BrokerSettings) -> BrokerSettings {
     let file = PropertiesFile { path: "server.properties".into(), bytes: PROPERTIES.into() };
     let loaded = load(Sources { file: Some(file), ..Sources::default() }).expect("settings");
@@ -83,16 +80,16 @@ fn settings(bound: &BrokerSettings) -> BrokerSettings {
 async fn admin_requests_are_answered_as_kafka_answers_them() {
     let broker = TestBroker::start_with(|bound| *bound = settings(bound)).await;
     let mut peer = Peer::connect(broker.address).await;
-    let mut ids = Ids::default();
+    let mut ids = Translation::default();
     let mut differences = Vec::new();
     let steps = steps();
     assert!(steps.len() > 200, "the recording is complete");
     for step in steps.iter().filter(|step| !NOT_SERVED.contains(&step.name.as_str())) {
-        let request = ids.ours(&step.request);
+        let request = ids.to_ours(&step.request);
         let answer = peer.ask(api(step.key), step.version, &request).await;
         let answer = answer.unwrap_or_else(|| panic!("{}: closed", step.name));
-        ids.learn(step, &answer);
-        let theirs = comparable(step.key, step.version, ids.ours(&step.response));
+        learn(&mut ids, step, &answer);
+        let theirs = comparable(step.key, step.version, ids.to_ours(&step.response));
         let ours = comparable(step.key, step.version, answer);
         if theirs != ours {
             differences.push(format!(
@@ -122,48 +119,19 @@ fn difference(theirs: &str, ours: &str) -> String {
     format!("  Kafka:\n{}\n  we:\n{}", around(&theirs), around(&ours))
 }
 
-/// Topic ids that Kafka gave, and ours for the same topics.
-#[derive(Default)]
-struct Ids(HashMap<[u8; 16], [u8; 16]>);
-
-impl Ids {
-    /// `bytes` with each of Kafka's ids replaced by ours.
-    fn ours(&self, bytes: &Bytes) -> Bytes {
-        let mut replaced = bytes.to_vec();
-        let mut at = 0;
-        while at + 16 <= replaced.len() {
-            match self.0.get(&replaced[at..at + 16]) {
-                Some(ours) => {
-                    replaced[at..at + 16].copy_from_slice(ours);
-                    at += 16;
-                }
-                None => at += 1,
-            }
-        }
-        replaced.into()
-    }
-
-    /// Topics that were created are the same ones if they have the same names.
-    fn learn(&mut self, step: &Step, answer: &Bytes) {
-        if step.key != 19 || step.version < 7 {
-            // Older versions do not tell the id: Metadata does.
-            if step.key == 3 && step.version >= 10 {
-                self.pair(
-                    &metadata_ids(step.version, &step.response),
-                    &metadata_ids(step.version, answer),
-                );
-            }
-            return;
-        }
-        self.pair(&created_ids(step.version, &step.response), &created_ids(step.version, answer));
-    }
-
-    fn pair(&mut self, theirs: &HashMap<String, [u8; 16]>, ours: &HashMap<String, [u8; 16]>) {
-        for (name, id) in theirs {
-            match ours.get(name) {
-                Some(ours) if *ours != [0; 16] && *id != [0; 16] => self.0.insert(*id, *ours),
-                _ => None,
-            };
+/// Topics that were created are the same ones if they have the same names.
+fn learn(ids: &mut Translation, step: &Step, answer: &Bytes) {
+    // Older versions of CreateTopics do not tell the id: Metadata does.
+    let told = match (step.key, step.version) {
+        (19, 7..) => created_ids,
+        (3, 10..) => metadata_ids,
+        _ => return,
+    };
+    let ours = told(step.version, answer);
+    for (name, id) in told(step.version, &step.response) {
+        match ours.get(&name) {
+            Some(ours) if *ours != [0; 16] => ids.add(&id, ours),
+            _ => {}
         }
     }
 }

@@ -59,7 +59,7 @@ fn parse(client: &str, line: &str) -> Capture {
     }
 }
 
-fn unhex(text: &str) -> Bytes {
+pub(crate) fn unhex(text: &str) -> Bytes {
     let byte = |i| u8::from_str_radix(&text[i..i + 2], 16).expect("hex");
     (0..text.len()).step_by(2).map(byte).collect()
 }

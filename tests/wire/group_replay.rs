@@ -15,6 +15,7 @@ use kafka_protocol::protocol::Decodable;
 use crate::calls::Session;
 use crate::captures::{self, Capture};
 use crate::peer::Peer;
+use crate::translation::Translation;
 
 const METADATA: i16 = 3;
 const OFFSET_FETCH: i16 = 9;
@@ -55,40 +56,6 @@ fn tells_an_offset(capture: &Capture) -> bool {
     let groups = answer.groups.iter().flat_map(|group| &group.topics);
     let several = groups.flat_map(|topic| &topic.partitions);
     alone.map(|p| p.committed_offset).chain(several.map(|p| p.committed_offset)).any(|o| o >= 0)
-}
-
-/// Bytes of Kafka's and what we have instead.
-#[derive(Default)]
-struct Translation {
-    pairs: Vec<(Vec<u8>, Vec<u8>)>,
-}
-
-impl Translation {
-    fn add(&mut self, theirs: &[u8], ours: &[u8]) {
-        assert_eq!(theirs.len(), ours.len(), "{theirs:?} and {ours:?}");
-        if !theirs.is_empty() && !self.pairs.iter().any(|(known, _)| known == theirs) {
-            self.pairs.push((theirs.to_vec(), ours.to_vec()));
-        }
-    }
-
-    fn to_ours(&self, bytes: &[u8]) -> Vec<u8> {
-        let swap =
-            |bytes: Vec<u8>, (theirs, ours): &(Vec<u8>, Vec<u8>)| replaced(bytes, theirs, ours);
-        self.pairs.iter().fold(bytes.to_vec(), swap)
-    }
-}
-
-fn replaced(mut bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
-    let mut at = 0;
-    while at + from.len() <= bytes.len() {
-        if bytes[at..].starts_with(from) {
-            bytes[at..at + to.len()].copy_from_slice(to);
-            at += from.len();
-        } else {
-            at += 1;
-        }
-    }
-    bytes
 }
 
 /// The body of an answer of Kafka.

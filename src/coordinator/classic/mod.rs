@@ -86,7 +86,7 @@ pub(super) fn join(
     let outcome = outcome.and_then(|()| create_if_first(shard, turn, &id, &joining));
     match (outcome, find(shard, turn, id.as_str())) {
         (Ok(()), Some(mut step)) => step.join(joining),
-        (Ok(()), None) => unknown_group(turn, &joining),
+        (Ok(()), None) => no_such_group(turn, &id, &joining),
         (Err(error), _) => {
             turn.answer(token, answers::join_refused(joining.member_id.as_str(), error));
         }
@@ -183,8 +183,16 @@ fn create_if_first(
     Ok(())
 }
 
-fn unknown_group(turn: &mut GroupTurn<'_>, joining: &Joining) {
-    let error = ResponseError::UnknownMemberId;
+/// Nobody is a member of a group that does not exist. One that has offsets only is an empty one, as in Kafka, which looks at what
+/// the member speaks first.
+fn no_such_group(turn: &mut GroupTurn<'_>, id: &GroupId, joining: &Joining) {
+    let is_empty = turn.hard().offsets.has_group(id.as_str());
+    let speaks = !joining.protocol_type.is_empty() && joining.protocols.names().next().is_some();
+    let error = if is_empty && !speaks {
+        ResponseError::InconsistentGroupProtocol
+    } else {
+        ResponseError::UnknownMemberId
+    };
     turn.answer(joining.token, answers::join_refused(joining.member_id.as_str(), error));
 }
 

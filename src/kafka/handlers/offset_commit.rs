@@ -76,7 +76,9 @@ fn response(asked: &[AskedTopic], mut code: impl FnMut() -> i16) -> OffsetCommit
     let partition = |(index, code)| {
         OffsetCommitResponsePartition::default().with_partition_index(index).with_error_code(code)
     };
-    let topics = asked.iter().map(|topic| {
+    // As in Kafka, a topic without partitions has no part in the answer.
+    let asked = asked.iter().filter(|topic| !topic.partitions.is_empty());
+    let topics = asked.map(|topic| {
         OffsetCommitResponseTopic::default()
             .with_name(topic.name.clone())
             .with_topic_id(topic.id)
