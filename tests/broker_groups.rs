@@ -11,8 +11,9 @@ mod support;
 
 use std::sync::Arc;
 
-use highwater::broker::{Acks, GroupLags, Lookup, PartitionLag};
+use highwater::broker::{Acks, GroupError, GroupLags, Lookup, PartitionLag};
 use highwater::coordinator::groups::{Call, Client, GroupCommand, GroupReply};
+use highwater::coordinator::runtime::CallError;
 use highwater::types::Timestamp;
 use kafka_protocol::messages::OffsetCommitRequest;
 use kafka_protocol::messages::offset_commit_request::{
@@ -38,6 +39,19 @@ async fn filled(life: &Life) {
 }
 
 async fn commit(life: &Life, group: &str, topic: &str, offset: i64) {
+    let GroupReply::CommitOffsets(answer) = try_commit(life, group, topic, offset).await.unwrap()
+    else {
+        panic!("another answer");
+    };
+    assert_eq!(answer.topics[0].partitions[0].error_code, 0);
+}
+
+async fn try_commit(
+    life: &Life,
+    group: &str,
+    topic: &str,
+    offset: i64,
+) -> Result<GroupReply, GroupError> {
     let partition = OffsetCommitRequestPartition::default().with_committed_offset(offset);
     let topic = OffsetCommitRequestTopic::default()
         .with_name(StrBytes::from_string(topic.to_owned()).into())
@@ -48,11 +62,7 @@ async fn commit(life: &Life, group: &str, topic: &str, offset: i64) {
         .with_topics(vec![topic]);
     let client = Client { id: Arc::from("test"), host: Arc::from("/127.0.0.1") };
     let call = GroupCommand::CommitOffsets(Call { version: 8, client, request });
-    let GroupReply::CommitOffsets(answer) = life.broker.group_call(group, call).await.unwrap()
-    else {
-        panic!("another answer");
-    };
-    assert_eq!(answer.topics[0].partitions[0].error_code, 0);
+    life.broker.group_call(group, call).await
 }
 
 async fn lags(life: &Life) -> GroupLags {
@@ -138,5 +148,42 @@ async fn a_topic_that_was_made_anew_has_no_negative_lag() {
     life.create("t", 1, &[]);
     commit(&life, "g", "t", 4).await;
     assert_eq!(lag(&life).await, (Some(0), None));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_take_their_part_of_the_byte_budget_and_known_ones_go_on_when_it_is_full() {
+    let node = Node { budget_bytes: 200_000, ..Node::new() };
+    let life = node.start();
+    life.create("t", 1, &[]);
+    let mut groups = 0;
+    let refused = loop {
+        match try_commit(&life, &format!("group-{groups}"), "t", 1).await {
+            Ok(_) => groups += 1,
+            Err(error) => break error,
+        }
+        assert!(groups < 10_000, "nothing is refused");
+    };
+    assert!(matches!(refused, GroupError::Call(CallError::NoMemory)), "{refused}");
+    assert!(groups > 100, "only {groups}");
+    let memory = &life.broker.coordinator_memory;
+    assert!((100_000..101_000).contains(&memory.bytes()), "{}", memory.bytes());
+    assert_eq!(memory.counted_bytes(), 100_000, "the rest is for requests");
+    commit(&life, "group-0", "t", 2).await;
+    life.stop().await;
+
+    // What the log holds is read again, whatever there is room for.
+    let node = Node { budget_bytes: 20_000, ..node };
+    let life = node.start();
+    assert_eq!(lags(&life).await.groups.len(), groups);
+    assert_eq!(life.broker.budget.used_bytes(), 10_000);
+    commit(&life, "group-1", "t", 2).await;
+    for number in 0..groups {
+        let group = format!("group-{number}");
+        let delete = GroupCommand::DeleteGroup(group.as_str().into());
+        life.broker.group_call(&group, delete).await.unwrap();
+    }
+    assert_eq!(life.broker.coordinator_memory.bytes(), 0);
+    commit(&life, "new", "t", 1).await;
     life.stop().await;
 }

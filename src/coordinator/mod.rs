@@ -10,6 +10,7 @@
 
 mod classic;
 mod consumer;
+mod footprint;
 pub mod groups;
 mod ids;
 pub mod machine;
@@ -23,4 +24,5 @@ mod stepper;
 mod timers;
 pub mod transactions;
 
+pub use footprint::Footprint;
 pub use ids::{GroupId, InstanceId, MemberId, TransactionalId};

@@ -100,6 +100,21 @@ impl Stepper {
 
     /// The process dies; another one reads the log. Whoever waited hears nothing.
     pub(super) fn restart(&mut self) {
+        let before = std::mem::take(&mut self.hard);
+        self.read_log();
+        // What was counted change by change is what is there.
+        assert_eq!(self.groups.state_bytes(&self.hard), self.groups.state_bytes(&before));
+        self.turn(|groups, turn| groups.loaded(turn));
+    }
+
+    /// As [`Stepper::restart`], with another log.
+    pub(super) fn restart_with(&mut self, log: Vec<KeyValue>) {
+        self.log = log;
+        self.read_log();
+        self.turn(|groups, turn| groups.loaded(turn));
+    }
+
+    fn read_log(&mut self) {
         self.groups =
             Groups::new(Arc::clone(&self.groups.settings), Arc::clone(&self.groups.metrics));
         self.hard = GroupsHard::default();
@@ -109,7 +124,6 @@ impl Stepper {
             let record = Groups::decode(&entry.key, entry.value.as_deref()).expect("our own bytes");
             Groups::apply(&mut self.hard, &Entry::Record(record.expect("a known type")));
         }
-        self.turn(|groups, turn| groups.loaded(turn));
     }
 
     /// The newest value of each key: what compaction would leave, tombstones left out.

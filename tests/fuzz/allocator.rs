@@ -16,11 +16,20 @@ thread_local! {
 }
 
 /// Runs `work`; its result and the most bytes that it held at a time, beyond those held before.
+#[allow(dead_code, reason = "each test uses a part of it")]
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = LIVE.get();
     PEAK.set(before);
     let result = work();
     (result, usize::try_from(PEAK.get() - before).unwrap_or(0))
+}
+
+/// Runs `work`; its result and the bytes that it left allocated.
+#[allow(dead_code, reason = "each test uses a part of it")]
+pub fn held_by<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = LIVE.get();
+    let result = work();
+    (result, usize::try_from(LIVE.get() - before).unwrap_or(0))
 }
 
 fn count(change: isize) {

@@ -38,6 +38,7 @@ pub struct Node {
     pub faults: Arc<Faults>,
     pub settings: BrokerSettings,
     pub clock: Arc<dyn Clock>,
+    pub budget_bytes: usize,
 }
 
 /// One life of a broker.
@@ -54,6 +55,7 @@ impl Node {
             faults: Arc::default(),
             settings: BrokerSettings::default(),
             clock: Arc::new(SystemClock::default()),
+            budget_bytes: 256 << 20,
         }
     }
 
@@ -75,7 +77,7 @@ impl Node {
             settings: Arc::new(self.settings.clone()),
             metadata: Arc::new(metadata),
             directories: vec![directory],
-            budget: ByteBudget::new(256 << 20),
+            budget: ByteBudget::new(self.budget_bytes),
             shutdown: shutdown.clone(),
             metrics: Arc::new(Metrics::default()),
             health: Arc::new(Health::default()),

@@ -5,11 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use kafka_protocol::ResponseError;
 
+use super::footprint::{GROUP_BYTES, member_bytes, pending_bytes, protocols_bytes};
 use super::member::{Member, Protocols, Waiting};
 use super::subscription;
-use crate::coordinator::{GroupId, InstanceId, MemberId};
+use crate::coordinator::footprint::FootprintPart;
+use crate::coordinator::{Footprint, GroupId, InstanceId, MemberId};
 use crate::types::Timestamp;
 
 /// `protocol.type` of consumers.
@@ -42,6 +45,7 @@ pub struct ClassicGroup {
     joining: usize,
     /// How many members speak a protocol.
     speakers: HashMap<Arc<str>, usize>,
+    footprint: FootprintPart,
 }
 
 /// Kafka's `ClassicGroupState`. A group that is `Dead` there does not exist here.
@@ -79,7 +83,9 @@ impl State {
 
 impl ClassicGroup {
     /// A group that nobody has joined yet.
-    pub(super) fn new(id: GroupId, now: Timestamp) -> Self {
+    pub(super) fn new(id: GroupId, now: Timestamp, footprint: &Footprint) -> Self {
+        let mut footprint = footprint.part();
+        footprint.add(GROUP_BYTES + id.as_str().len());
         Self {
             id,
             state: State::Empty,
@@ -96,6 +102,7 @@ impl ClassicGroup {
             static_members: HashMap::new(),
             joining: 0,
             speakers: HashMap::new(),
+            footprint,
         }
     }
 
@@ -137,6 +144,11 @@ impl ClassicGroup {
         self.joining == self.members.len() && self.pending.is_empty()
     }
 
+    /// About how many bytes it takes, its record left out.
+    pub(super) fn footprint_bytes(&self) -> usize {
+        self.footprint.bytes()
+    }
+
     /// The longest that any member asks for.
     pub(super) fn rebalance_timeout_ms(&self) -> i32 {
         self.members.values().map(|member| member.rebalance_timeout_ms).max().unwrap_or(0).max(0)
@@ -176,16 +188,31 @@ impl ClassicGroup {
         self.leader.get_or_insert_with(|| id.clone());
         self.joining += usize::from(member.is_joining());
         count(&mut self.speakers, &member.protocols);
-        self.pending.remove(&id);
+        self.remove_pending(&id);
+        self.footprint.add(member_bytes(&id, &member) + member.assignment.len());
         self.members.insert(id, member);
+    }
+
+    /// Somebody is given an id, to come back with it.
+    pub(super) fn add_pending(&mut self, id: MemberId) {
+        self.footprint.add(pending_bytes(&id));
+        self.pending.insert(id);
+    }
+
+    /// Forgets somebody who was given an id.
+    pub(super) fn remove_pending(&mut self, id: &MemberId) {
+        if self.pending.remove(id) {
+            self.footprint.subtract(pending_bytes(id));
+        }
     }
 
     /// Removes a member or a pending one. Whoever waits for an answer must have been answered.
     pub(super) fn remove(&mut self, id: &MemberId) -> Option<Member> {
-        self.pending.remove(id);
+        self.remove_pending(id);
         self.unsynced.remove(id);
         let member = self.members.remove(id);
         if let Some(member) = &member {
+            self.footprint.subtract(member_bytes(id, member) + member.assignment.len());
             self.joining -= usize::from(member.is_joining());
             discount(&mut self.speakers, &member.protocols);
             if let Some(instance) = &member.instance {
@@ -210,6 +237,8 @@ impl ClassicGroup {
         if self.unsynced.remove(old) {
             self.unsynced.insert(new.clone());
         }
+        self.footprint.add(member_bytes(new, &member));
+        self.footprint.subtract(member_bytes(old, &member));
         self.members.insert(new.clone(), member);
     }
 
@@ -218,7 +247,17 @@ impl ClassicGroup {
         let Some(member) = self.members.get_mut(id) else { return };
         discount(&mut self.speakers, &member.protocols);
         count(&mut self.speakers, &protocols);
+        self.footprint.add(protocols_bytes(&protocols));
+        self.footprint.subtract(protocols_bytes(&member.protocols));
         member.protocols = protocols;
+    }
+
+    /// Gives a member its part of what is assigned.
+    pub(super) fn set_assignment(&mut self, id: &MemberId, assignment: Bytes) {
+        let Some(member) = self.members.get_mut(id) else { return };
+        self.footprint.add(assignment.len());
+        self.footprint.subtract(member.assignment.len());
+        member.assignment = assignment;
     }
 
     /// Notes what a member waits for, and returns what it waited for before.
@@ -230,7 +269,7 @@ impl ClassicGroup {
         before
     }
 
-    /// For changes of what is neither a protocol nor a wait.
+    /// For changes of what is neither a protocol, an assignment nor a wait.
     pub(super) fn member_mut(&mut self, id: &str) -> Option<&mut Member> {
         self.members.get_mut(id)
     }
@@ -247,7 +286,10 @@ impl ClassicGroup {
 
     /// Forgets all assignments.
     pub(super) fn clear_assignments(&mut self) {
-        self.members.values_mut().for_each(|member| member.assignment = bytes::Bytes::new());
+        for member in self.members.values_mut() {
+            self.footprint.subtract(member.assignment.len());
+            member.assignment = Bytes::new();
+        }
     }
 
     /// The leader if it waits to join, else the first that does, who then leads. `None` if nobody does.
@@ -302,7 +344,7 @@ impl ClassicGroup {
     }
 
     /// What a member says in the protocol of this generation.
-    pub(super) fn subscription_of(&self, member: &Member) -> bytes::Bytes {
+    pub(super) fn subscription_of(&self, member: &Member) -> Bytes {
         let protocol = self.protocol.as_deref().unwrap_or("");
         member.protocols.subscription(protocol).cloned().unwrap_or_default()
     }

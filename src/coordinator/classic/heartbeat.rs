@@ -36,7 +36,7 @@ impl GroupStep<'_, '_> {
 
     /// A member that was given an id did not join with it.
     pub(super) fn pending_expired(&mut self, id: &MemberId) {
-        self.group.pending.remove(id);
+        self.group.remove_pending(id);
         if self.group.state == State::PreparingRebalance && self.group.all_have_joined() {
             self.complete_join();
         }

@@ -115,7 +115,7 @@ impl GroupStep<'_, '_> {
                 let error = ResponseError::MemberIdRequired;
                 self.turn.answer(joining.token, answers::join_refused(id.as_str(), error));
                 self.set_timer(ClassicTimer::Pending(id.clone()), joining.session_timeout_ms);
-                self.group.pending.insert(id);
+                self.group.add_pending(id);
             }
         }
     }

@@ -56,7 +56,7 @@ pub(in crate::coordinator) fn begin(
     generation: i32,
     members: impl IntoIterator<Item = (MemberId, Member)>,
 ) {
-    let mut group = ClassicGroup::new(id.clone(), turn.now.wall);
+    let mut group = ClassicGroup::new(id.clone(), turn.now.wall, &shard.footprint);
     group.generation = generation;
     let protocol_type: Arc<str> = CONSUMER_PROTOCOL_TYPE.into();
     group.protocol_type = Some(Arc::clone(&protocol_type));

@@ -12,7 +12,7 @@ use super::member::{Member, Protocols};
 use super::step::GroupStep;
 use crate::coordinator::groups::{Client, GroupTurn, Groups, GroupsHard, HardGroup};
 use crate::coordinator::records::{ClassicGroupMember, ClassicGroupValue, GroupRecord};
-use crate::coordinator::{GroupId, MemberId};
+use crate::coordinator::{Footprint, GroupId, MemberId};
 use crate::types::Timestamp;
 
 /// The group as it stands.
@@ -48,11 +48,9 @@ pub(in crate::coordinator) fn apply(
     value: Option<&ClassicGroupValue>,
 ) {
     match value {
-        Some(value) => {
-            hard.groups.insert(group.clone(), HardGroup::Classic(value.clone()));
-        }
+        Some(value) => hard.put(group, HardGroup::Classic(value.clone())),
         None if matches!(hard.groups.get(group), Some(HardGroup::Classic(_))) => {
-            hard.groups.remove(group);
+            hard.remove(group);
         }
         // A group that has become one of the new protocol is no longer this record's to end.
         None => {}
@@ -64,7 +62,7 @@ pub(in crate::coordinator) fn loaded(shard: &mut Groups, turn: &mut GroupTurn<'_
     shard.classic.clear();
     for (id, group) in &turn.hard().groups {
         if let HardGroup::Classic(value) = group {
-            shard.classic.insert(id.clone(), restored(id, value));
+            shard.classic.insert(id.clone(), restored(id, value, &shard.footprint));
         }
     }
     let (settings, metrics) = (Arc::clone(&shard.settings), Arc::clone(&shard.metrics));
@@ -80,8 +78,12 @@ pub(in crate::coordinator) fn loaded(shard: &mut Groups, turn: &mut GroupTurn<'_
 }
 
 /// The group of a record: `Stable` with members, else `Empty`. Each member speaks the protocol of the group only.
-pub(super) fn restored(id: &GroupId, value: &ClassicGroupValue) -> ClassicGroup {
-    let mut group = ClassicGroup::new(id.clone(), Timestamp::new(-1));
+pub(super) fn restored(
+    id: &GroupId,
+    value: &ClassicGroupValue,
+    footprint: &Footprint,
+) -> ClassicGroup {
+    let mut group = ClassicGroup::new(id.clone(), Timestamp::new(-1), footprint);
     let protocol_type: Arc<str> = value.protocol_type.as_str().into();
     let is_typed = !protocol_type.is_empty();
     group.generation = value.generation;

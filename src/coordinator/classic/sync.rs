@@ -86,9 +86,7 @@ impl GroupStep<'_, '_> {
             parts.map(|part| (part.member_id.as_str(), &part.assignment)).collect();
         for id in self.group.member_ids() {
             let part = parts.get(id.as_str()).map(|part| Bytes::copy_from_slice(part));
-            if let Some(member) = self.group.member_mut(id.as_str()) {
-                member.assignment = part.unwrap_or_default();
-            }
+            self.group.set_assignment(&id, part.unwrap_or_default());
         }
         // With the time at which the members had joined, as Kafka writes it.
         self.write();

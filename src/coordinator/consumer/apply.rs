@@ -14,16 +14,16 @@ use crate::types::Timestamp;
 /// Gives a record its meaning; other types are none of this module's business.
 pub(super) fn apply(hard: &mut GroupsHard, record: &GroupRecord) {
     if let GroupRecord::ConsumerGroup { group, value: None } = record {
-        if known(hard, group).is_some() {
-            hard.groups.remove(group);
+        if matches!(hard.groups.get(group), Some(HardGroup::Consumer(_))) {
+            hard.remove(group);
         }
         return;
     }
     let Some((group, is_tombstone)) = subject(record) else { return };
-    let group = if is_tombstone { known(hard, group) } else { Some(made(hard, group)) };
-    if let Some(group) = group {
-        change(group, record);
+    if !is_tombstone {
+        make(hard, group);
     }
+    hard.change(group, |group| change(group, record));
 }
 
 fn subject(record: &GroupRecord) -> Option<(&GroupId, bool)> {
@@ -41,25 +41,10 @@ fn subject(record: &GroupRecord) -> Option<(&GroupId, bool)> {
     }
 }
 
-fn known<'a>(hard: &'a mut GroupsHard, group: &GroupId) -> Option<&'a mut ConsumerGroup> {
-    match hard.groups.get_mut(group) {
-        Some(HardGroup::Consumer(group)) => Some(group),
-        Some(HardGroup::Classic(_)) | None => None,
-    }
-}
-
-/// The group, which begins with the first record of it. A classic group that it takes the place of is gone.
-fn made<'a>(hard: &'a mut GroupsHard, group: &GroupId) -> &'a mut ConsumerGroup {
-    let entry = hard
-        .groups
-        .entry(group.clone())
-        .or_insert_with(|| HardGroup::Consumer(Box::new(ConsumerGroup::fresh())));
-    if let HardGroup::Classic(_) = entry {
-        *entry = HardGroup::Consumer(Box::new(ConsumerGroup::fresh()));
-    }
-    match entry {
-        HardGroup::Consumer(group) => group,
-        HardGroup::Classic(_) => unreachable!("replaced above"),
+/// A group begins with the first record of it. A classic group that it takes the place of is gone.
+fn make(hard: &mut GroupsHard, group: &GroupId) {
+    if !matches!(hard.groups.get(group), Some(HardGroup::Consumer(_))) {
+        hard.put(group, HardGroup::Consumer(Box::new(ConsumerGroup::fresh())));
     }
 }
 
@@ -87,13 +72,8 @@ fn change(group: &mut ConsumerGroup, record: &GroupRecord) {
             group.target = TargetAssignment { epoch, made_at, members };
         }
         GroupRecord::TargetMember { member, value, .. } => {
-            match value {
-                Some(value) => {
-                    let target = partitions::target_from_record(&value.topic_partitions);
-                    group.target.members.insert(member.clone(), target)
-                }
-                None => group.target.members.remove(member),
-            };
+            let topics = value.as_ref().map(|value| &value.topic_partitions);
+            group.set_target(member, topics.map(|topics| partitions::target_from_record(topics)));
         }
         GroupRecord::CurrentAssignment { member, value, .. } => match value {
             Some(value) => group.set_current(member, Current::from_record(value)),

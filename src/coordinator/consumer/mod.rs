@@ -17,6 +17,7 @@ mod embedded;
 mod epoch;
 mod error;
 mod fencing;
+mod footprint;
 mod group;
 mod heartbeat;
 mod image;
@@ -37,6 +38,7 @@ mod tests;
 mod timers;
 mod validate;
 
+pub(super) use footprint::{heartbeat_grows, join_grows};
 pub use group::{ConsumerGroup, ConsumerSessions};
 pub use image::SeenTopics;
 use kafka_protocol::ResponseError;

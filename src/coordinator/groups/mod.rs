@@ -5,6 +5,7 @@
 
 mod admin;
 mod commands;
+mod growth;
 mod kind;
 mod settings;
 
@@ -24,7 +25,7 @@ use super::consumer::{ConsumerGroup, ConsumerSessions, ConsumerTimer, SeenTopics
 use super::machine::{Entry, InvalidRecord, KeyValue, Machine, Token, Turn};
 use super::offsets::{CommittedOffsets, ExpiryRound};
 use super::records::{self, ClassicGroupValue, GroupRecord};
-use super::{GroupId, classic, consumer, offsets};
+use super::{Footprint, GroupId, classic, consumer, offsets};
 use crate::observe::Metrics;
 
 /// A turn on a shard of groups.
@@ -46,15 +47,19 @@ pub struct Groups {
     pub consumer_topics: SeenTopics,
     /// How far the look for offsets that have expired has come.
     pub expiry: ExpiryRound,
+    /// About how much memory `classic` takes.
+    pub footprint: Footprint,
 }
 
 /// What the records of a shard add up to.
 #[derive(Debug, Default)]
 pub struct GroupsHard {
-    /// Groups.
+    /// Groups. Changed by [`GroupsHard::put`] and its like only.
     pub groups: HashMap<GroupId, HardGroup>,
     /// Committed offsets; a group may have some without being in `groups`.
     pub offsets: CommittedOffsets,
+    /// About how much memory `groups` takes.
+    groups_bytes: usize,
 }
 
 /// A group as its records say.
@@ -64,6 +69,42 @@ pub enum HardGroup {
     Classic(ClassicGroupValue),
     /// Of the new protocol.
     Consumer(Box<ConsumerGroup>),
+}
+
+impl GroupsHard {
+    /// Adds a group, or puts it in the place of another.
+    pub(super) fn put(&mut self, id: &GroupId, group: HardGroup) {
+        self.groups_bytes += group.bytes();
+        match self.groups.insert(id.clone(), group) {
+            Some(old) => self.groups_bytes -= old.bytes(),
+            None => self.groups_bytes += growth::name_bytes(id),
+        }
+    }
+
+    /// Removes a group.
+    pub(super) fn remove(&mut self, id: &GroupId) {
+        if let Some(old) = self.groups.remove(id) {
+            self.groups_bytes -= old.bytes() + growth::name_bytes(id);
+        }
+    }
+
+    /// Changes a group of the new protocol, if there is one of the name.
+    pub(super) fn change(&mut self, id: &GroupId, change: impl FnOnce(&mut ConsumerGroup)) {
+        if let Some(HardGroup::Consumer(group)) = self.groups.get_mut(id) {
+            self.groups_bytes -= group.footprint_bytes();
+            change(group);
+            self.groups_bytes += group.footprint_bytes();
+        }
+    }
+}
+
+impl HardGroup {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Classic(value) => classic::record_bytes(value),
+            Self::Consumer(group) => group.footprint_bytes(),
+        }
+    }
 }
 
 /// Timers of a shard of groups.
@@ -87,6 +128,7 @@ impl Groups {
             consumer: HashMap::new(),
             consumer_topics: SeenTopics::default(),
             expiry: ExpiryRound::default(),
+            footprint: Footprint::default(),
         }
     }
 }
@@ -190,5 +232,13 @@ impl Machine for Groups {
 
     fn decode(key: &[u8], value: Option<&[u8]>) -> Result<Option<GroupRecord>, InvalidRecord> {
         records::decode(key, value)
+    }
+
+    fn state_bytes(&self, hard: &GroupsHard) -> usize {
+        self.footprint.bytes() + hard.groups_bytes + hard.offsets.footprint_bytes()
+    }
+
+    fn grows(&self, hard: &GroupsHard, command: &GroupCommand) -> bool {
+        growth::grows(self, hard, command)
     }
 }

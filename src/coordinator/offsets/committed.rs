@@ -38,7 +38,22 @@ pub struct CommittedOffset<'a> {
 }
 
 /// How many groups have offsets of a topic. A topic that was created again is another one.
-type TopicUses = HashMap<(TopicName, TopicId), usize>;
+#[derive(Debug, Default)]
+struct TopicUses {
+    counts: HashMap<(TopicName, TopicId), usize>,
+    /// About how much memory all groups take.
+    bytes: usize,
+}
+
+/// A group with offsets; its name is extra.
+const GROUP_BYTES: usize = 90;
+/// A topic of a group.
+const TOPIC_BYTES: usize = 72;
+/// A topic of the shard; its name is extra.
+const USE_BYTES: usize = 72;
+/// An offset, and what it takes beside if it has fields that are rare; metadata is extra.
+const OFFSET_BYTES: usize = size_of::<PartitionOffset>() + 5;
+const RARE_BYTES: usize = size_of::<RareFields>() + 16;
 
 /// Offsets of a group by name and id of the topic. A partition is under one id at a time.
 #[derive(Debug, Default)]
@@ -140,6 +155,11 @@ impl CommittedOffsets {
         self.groups.contains_key(group) || self.pending.has_group(group)
     }
 
+    /// About how many bytes all of them take.
+    pub(in crate::coordinator) fn footprint_bytes(&self) -> usize {
+        self.topics.bytes + self.pending.footprint_bytes()
+    }
+
     /// What open transactions would commit.
     pub(super) fn pending(&self) -> &PendingOffsets {
         &self.pending
@@ -147,7 +167,7 @@ impl CommittedOffsets {
 
     /// Every topic with committed offsets, and its id as the records say.
     pub(super) fn topics(&self) -> impl Iterator<Item = &(TopicName, TopicId)> {
-        self.topics.keys()
+        self.topics.counts.keys()
     }
 
     /// The groups and partitions with committed offsets of a topic, as its records name it.
@@ -172,6 +192,7 @@ impl CommittedOffsets {
     ) {
         // Looked up first: almost always the group is known, and its name need not be shared.
         if !self.groups.contains_key(group) {
+            self.topics.bytes += GROUP_BYTES + group.as_str().len();
             self.groups.insert(group.clone(), GroupOffsets::default());
         }
         let offsets = self.groups.get_mut(group).expect("inserted above");
@@ -188,6 +209,7 @@ impl CommittedOffsets {
         let Some(offsets) = self.groups.get_mut(group) else { return };
         offsets.remove_but(topic, partition, None, &mut self.topics);
         if offsets.topics.is_empty() {
+            self.topics.bytes -= GROUP_BYTES + group.as_str().len();
             self.groups.remove(group);
         }
     }
@@ -215,13 +237,15 @@ impl GroupOffsets {
         uses: &mut TopicUses,
     ) {
         let at = self.find(topic, id).unwrap_or_else(|at| {
-            let topic = start_use(uses, topic, id);
+            let topic = uses.start(topic, id);
             // One at a time: most groups have one topic, most topics one partition or a few.
             self.topics.reserve_exact(usize::from(self.topics.is_empty()));
             self.topics.insert(at, TopicOffsets { topic, id, partitions: Vec::new() });
             at
         });
-        self.topics[at].put(offset);
+        uses.bytes += offset.bytes();
+        let old = self.topics[at].put(offset);
+        uses.bytes -= old.map_or(0, |old| old.bytes());
     }
 
     /// Forgets a partition, but not under the id `kept`.
@@ -234,9 +258,11 @@ impl GroupOffsets {
     ) {
         let mut at = self.topics.partition_point(|known| known.topic < *topic);
         while let Some(known) = self.topics.get_mut(at).filter(|known| known.topic == *topic) {
-            if kept != Some(known.id) && known.remove(partition) && known.partitions.is_empty() {
+            let removed = if kept == Some(known.id) { None } else { known.remove(partition) };
+            uses.bytes -= removed.as_ref().map_or(0, PartitionOffset::bytes);
+            if removed.is_some() && known.partitions.is_empty() {
                 let TopicOffsets { topic, id, .. } = self.topics.remove(at);
-                end_use(uses, topic, id);
+                uses.end(topic, id);
             } else {
                 at += 1;
             }
@@ -249,19 +275,21 @@ impl TopicOffsets {
         self.partitions.binary_search_by_key(&partition, |known| known.partition)
     }
 
-    fn put(&mut self, offset: PartitionOffset) {
+    /// What was there before.
+    fn put(&mut self, offset: PartitionOffset) -> Option<PartitionOffset> {
         match self.find(offset.partition) {
-            Ok(at) => self.partitions[at] = offset,
+            Ok(at) => Some(std::mem::replace(&mut self.partitions[at], offset)),
             Err(at) => {
                 self.partitions.reserve_exact(usize::from(self.partitions.is_empty()));
                 self.partitions.insert(at, offset);
+                None
             }
         }
     }
 
-    /// True if the partition was there.
-    fn remove(&mut self, partition: PartitionIndex) -> bool {
-        self.find(partition).map(|at| self.partitions.remove(at)).is_ok()
+    /// What was there.
+    fn remove(&mut self, partition: PartitionIndex) -> Option<PartitionOffset> {
+        self.find(partition).ok().map(|at| self.partitions.remove(at))
     }
 }
 
@@ -283,6 +311,11 @@ impl PartitionOffset {
         }
     }
 
+    /// About how much memory it takes.
+    fn bytes(&self) -> usize {
+        OFFSET_BYTES + self.rare.as_ref().map_or(0, |rare| RARE_BYTES + rare.metadata.len())
+    }
+
     fn with<'a>(&'a self, topic: &'a TopicOffsets) -> CommittedOffset<'a> {
         let rare = self.rare.as_deref();
         CommittedOffset {
@@ -298,19 +331,28 @@ impl PartitionOffset {
     }
 }
 
-/// Counts a use of a topic. The name that is given back is the one that all its users share.
-fn start_use(uses: &mut TopicUses, topic: &TopicName, id: TopicId) -> TopicName {
-    let entry = uses.entry((topic.clone(), id));
-    let shared = entry.key().0.clone();
-    *entry.or_insert(0) += 1;
-    shared
-}
+impl TopicUses {
+    /// Counts a use of a topic. The name that is given back is the one that all its users share.
+    fn start(&mut self, topic: &TopicName, id: TopicId) -> TopicName {
+        self.bytes += TOPIC_BYTES;
+        let entry = self.counts.entry((topic.clone(), id));
+        let shared = entry.key().0.clone();
+        let count = entry.or_insert(0);
+        if *count == 0 {
+            self.bytes += USE_BYTES + shared.as_str().len();
+        }
+        *count += 1;
+        shared
+    }
 
-fn end_use(uses: &mut TopicUses, topic: TopicName, id: TopicId) {
-    let key = (topic, id);
-    let count = uses.get_mut(&key).expect("every topic of a group is counted");
-    *count -= 1;
-    if *count == 0 {
-        uses.remove(&key);
+    fn end(&mut self, topic: TopicName, id: TopicId) {
+        self.bytes -= TOPIC_BYTES;
+        let key = (topic, id);
+        let count = self.counts.get_mut(&key).expect("every topic of a group is counted");
+        *count -= 1;
+        if *count == 0 {
+            self.bytes -= USE_BYTES + key.0.as_str().len();
+            self.counts.remove(&key);
+        }
     }
 }

@@ -12,6 +12,7 @@ mod committed;
 mod delete;
 mod expiry;
 mod fetch;
+mod growth;
 mod pending;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ pub(super) use delete::{delete, delete_all};
 pub use expiry::ExpiryRound;
 pub(super) use expiry::{expire, loaded};
 pub(super) use fetch::{Fetch, fetch};
+pub(super) use growth::{commit_grows, transactional_commit_grows};
 pub(super) use transactional::commit_in_transaction;
 
 use super::groups::{GroupTurn, Groups};

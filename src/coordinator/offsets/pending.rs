@@ -17,7 +17,12 @@ pub(super) struct PendingOffsets {
     groups: HashMap<GroupId, Topics>,
     /// Where each open transaction has offsets. What a tombstone has taken away since is still listed.
     open: HashMap<ProducerId, Vec<(GroupId, TopicName, PartitionIndex)>>,
+    /// About how much memory they take.
+    bytes: usize,
 }
+
+/// An offset with its places in the maps; metadata is extra.
+const OFFSET_BYTES: usize = 400;
 
 type Topics = HashMap<TopicName, HashMap<PartitionIndex, Vec<PendingOffset>>>;
 
@@ -44,13 +49,16 @@ impl PendingOffsets {
         let topics = self.groups.entry(group.clone()).or_default();
         let partitions = topics.entry(topic.clone()).or_default();
         let offsets = partitions.entry(partition).or_default();
-        let known = offsets.len();
-        offsets.retain(|offset| offset.producer != producer);
-        if offsets.len() == known {
+        let known = offsets.iter().position(|offset| offset.producer == producer);
+        if let Some(at) = known {
+            self.bytes -= offsets.remove(at).bytes();
+        } else {
             let place = (group.clone(), topic.clone(), partition);
             self.open.entry(producer).or_default().push(place);
         }
-        offsets.push(PendingOffset { producer, value: value.clone(), superseded: false });
+        let offset = PendingOffset { producer, value: value.clone(), superseded: false };
+        self.bytes += offset.bytes();
+        offsets.push(offset);
     }
 
     /// Something newer was committed for a partition.
@@ -81,6 +89,11 @@ impl PendingOffsets {
             }
         }
         settled
+    }
+
+    /// About how many bytes they take.
+    pub(super) fn footprint_bytes(&self) -> usize {
+        self.bytes
     }
 
     /// True if a transaction that is open has an offset of the partition.
@@ -130,6 +143,7 @@ impl PendingOffsets {
         let offsets = self.groups.get_mut(group)?.get_mut(topic)?.get_mut(&partition)?;
         let at = offsets.iter().position(|offset| offset.producer == producer)?;
         let own = offsets.remove(at);
+        self.bytes -= own.bytes();
         if outcome == Outcome::Commit {
             offsets[..at].iter_mut().for_each(|older| older.superseded = true);
         }
@@ -143,12 +157,16 @@ impl PendingOffsets {
         group: &GroupId,
         topic: &TopicName,
         partition: PartitionIndex,
-        keep: impl FnMut(&PendingOffset) -> bool,
+        mut keep: impl FnMut(&PendingOffset) -> bool,
     ) {
         let Some(topics) = self.groups.get_mut(group) else { return };
         let Some(partitions) = topics.get_mut(topic) else { return };
         let Some(offsets) = partitions.get_mut(&partition) else { return };
-        offsets.retain(keep);
+        offsets.retain(|offset| {
+            let stays = keep(offset);
+            self.bytes -= if stays { 0 } else { offset.bytes() };
+            stays
+        });
         if offsets.is_empty() {
             partitions.remove(&partition);
         }
@@ -158,5 +176,11 @@ impl PendingOffsets {
         if topics.is_empty() {
             self.groups.remove(group);
         }
+    }
+}
+
+impl PendingOffset {
+    fn bytes(&self) -> usize {
+        OFFSET_BYTES + self.value.metadata.len()
     }
 }

@@ -3,6 +3,7 @@
 use kafka_protocol::messages::OffsetCommitRequest;
 
 use super::*;
+use crate::coordinator::Footprint;
 use crate::coordinator::classic::{self, OffsetExpiry};
 use crate::types::{Timestamp, TopicName};
 
@@ -168,7 +169,7 @@ fn retention_counts_from_the_time_at_which_the_last_member_left() {
     assert_eq!(bench.check_delete_offsets(), Ok(()));
     let mut value = bench.written().expect("a group").clone();
     value.current_state_timestamp = Timestamp::new(-1);
-    let old = classic::persist::restored(&GroupId::new(GROUP), &value);
+    let old = classic::persist::restored(&GroupId::new(GROUP), &value, &Footprint::default());
     bench.stepper.groups.classic.insert(GroupId::new(GROUP), old);
     assert_eq!(bench.offset_expiry(), OffsetExpiry::Committed, "a record that does not say");
 }

@@ -112,8 +112,7 @@ fn the_first_join_writes_kafkas_bytes() {
 #[test]
 fn a_group_of_kafka_goes_on_here_without_a_change() {
     let mut bench = bench();
-    bench.stepper.log = kafkas();
-    bench.stepper.restart();
+    bench.stepper.restart_with(kafkas());
     for (id, partitions) in [(A, 0..2), (B, 2..4)] {
         let owned = partitions.map(|at| (TopicId::from_bytes(TOPIC), at)).collect::<BTreeSet<_>>();
         let member = Consumer { epoch: 3, owned, ..Consumer::new(id, &[]) };

@@ -128,8 +128,8 @@ fn patterns_of_a_group_that_kafka_left_unmatched_are_matched() {
     bench.join(&mut a);
     let group = crate::coordinator::GroupId::new(GROUP);
     let end = GroupRecord::RegularExpression { group, expression: "a.*".to_owned(), value: None };
-    bench.stepper.log.push(Groups::encode(&end));
-    bench.stepper.restart();
+    let log = [&bench.stepper.log[..], &[Groups::encode(&end)]].concat();
+    bench.stepper.restart_with(log);
     bench.settle(&mut [&mut a]);
     assert_eq!(a.owned.len(), 1);
     assert_eq!(bench.group().resolved.len(), 1);

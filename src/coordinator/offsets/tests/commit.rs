@@ -170,8 +170,7 @@ fn offsets_of_a_deleted_topic_go_with_it_also_when_nobody_was_there() {
     let log = stepper.log.clone();
     stepper.delete_topic("gone");
     stepper.topic("gone", 2);
-    stepper.log = log;
-    stepper.restart();
+    stepper.restart_with(log);
     assert_eq!(offset(&mut stepper, "g", "gone", 1), -1);
     assert_eq!(stepper.compacted().len(), 2);
 }
