@@ -9,11 +9,14 @@ mod consume;
 mod fetched;
 mod format;
 mod group;
+mod moment;
 mod partitioner;
 mod position;
 mod produce;
 mod progress;
 mod session;
+mod spoken;
+mod table;
 #[cfg(test)]
 mod tests;
 mod topic;

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::lag::Named;
 use super::scope::TopicScope;
-use super::table::Table;
 use crate::cli::CommandError;
 use crate::cli::session::{BrokerAddress, failed};
+use crate::cli::table::Table;
 use crate::kafka::client::{Client, PartitionOutcome};
 
 /// Which groups.

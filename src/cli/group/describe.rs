@@ -5,11 +5,12 @@ use std::io::{self, Write};
 
 use clap::Args;
 
-use super::behind::{behind, spoken};
+use super::behind::behind;
 use super::lag::{self, Ends, Named};
-use super::table::Table;
 use crate::cli::CommandError;
 use crate::cli::session::{BrokerAddress, failed};
+use crate::cli::spoken::spoken;
+use crate::cli::table::Table;
 use crate::kafka::client::{Client, GroupDescription, GroupMember, GroupType};
 use crate::types::Offset;
 

@@ -6,9 +6,9 @@ use std::io::Write;
 use clap::Args;
 
 use super::lag::{self, Ends, Named};
-use super::table::Table;
 use crate::cli::CommandError;
 use crate::cli::session::{BrokerAddress, failed};
+use crate::cli::table::Table;
 use crate::kafka::ErrorCode;
 use crate::kafka::client::{Client, ClientError, ListedGroup};
 use crate::types::Offset;

@@ -6,11 +6,9 @@ mod delete;
 mod describe;
 mod lag;
 mod list;
-mod moment;
 mod plan;
 mod reset;
 mod scope;
-mod table;
 
 use std::io::Write;
 

@@ -9,12 +9,12 @@ use clap::Args;
 
 use super::csv::{self, Entry};
 use super::lag::{self, Named};
-use super::moment::{duration, moment};
 use super::plan::{Place, Planned, Target, plan};
 use super::scope::TopicScope;
-use super::table::Table;
 use crate::cli::CommandError;
+use crate::cli::moment::{duration, moment};
 use crate::cli::session::{BrokerAddress, failed};
+use crate::cli::table::Table;
 use crate::env::{Clock, Disk, FileSystem, SystemClock};
 use crate::kafka::ErrorCode;
 use crate::kafka::client::{Client, CommittedOffset, OffsetAt, Topics};
