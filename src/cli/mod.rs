@@ -20,6 +20,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod topic;
+mod txn;
 
 use std::io::{self, Write};
 
@@ -48,7 +49,8 @@ Examples:
   highwater topic create orders --partitions 6       a topic on the broker that runs here
   echo hello | highwater produce orders
   highwater consume orders
-  highwater group describe shipping                  how far the consumers are behind")]
+  highwater group describe shipping                  how far the consumers are behind
+  highwater txn find-hanging                         transactions that hold consumers up for ever")]
 pub struct Arguments {
     /// What to do instead of running a broker.
     #[command(subcommand)]
@@ -70,6 +72,9 @@ pub enum Command {
     /// List, describe, reset and delete consumer groups
     #[command(subcommand)]
     Group(group::GroupCommand),
+    /// List, describe and abort transactions
+    #[command(subcommand)]
+    Txn(txn::TransactionCommand),
     /// Write lines of standard input to a topic
     Produce(produce::ProduceArguments),
     /// Print the records of a topic
@@ -109,6 +114,7 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
         Command::Config(command) => config::run(command, out),
         Command::Topic(command) => topic::run(command, out),
         Command::Group(command) => group::run(command, out),
+        Command::Txn(command) => txn::run(command, out),
         Command::Produce(arguments) => produce::run(&arguments, out),
         Command::Consume(arguments) => consume::run(&arguments, out),
     }

@@ -79,6 +79,8 @@ fn advice_on(code: ErrorCode) -> Option<&'static str> {
         Some("The topic's max.message.bytes is the limit; --codec zstd may get it below.")
     } else if code == ErrorCode::GroupIdNotFound {
         Some("`highwater group list` shows what there is.")
+    } else if code == ErrorCode::TransactionalIdNotFound {
+        Some("`highwater txn list` shows what there is.")
     } else if code == ErrorCode::NonEmptyGroup {
         Some("It has members; `highwater group describe GROUP --members` shows who.")
     } else if code == ErrorCode::NotCoordinator {

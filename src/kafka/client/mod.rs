@@ -12,6 +12,7 @@ mod error;
 mod groups;
 mod link;
 mod patience;
+mod transactions;
 
 pub use admin::{
     BrokerAddress, ClusterDescription, NewTopic, PartitionDescription, TopicDescription, Topics,
@@ -22,6 +23,9 @@ pub use error::ClientError;
 pub use groups::{GroupDescription, GroupMember, GroupType, ListedGroup};
 use link::Link;
 pub use link::{Connect, REQUEST_TIMEOUT};
+pub use transactions::{
+    ActiveProducer, ListedTransaction, TransactionDescription, TransactionFilter,
+};
 
 /// A connection to one broker whose versions are known.
 #[derive(Debug)]
