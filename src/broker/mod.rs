@@ -57,7 +57,9 @@ use self::producer_ids::ProducerIds;
 pub use self::registry::{ClosedPartition, Lookup, OpenPartitionError, PartitionRegistry};
 use self::stalls::Stalls;
 pub use self::step::{BoxFuture, Step, off_thread};
-pub use self::transactions::{TRANSACTION_STATE, TRANSACTION_VERSION, TransactionCallError};
+pub use self::transactions::{
+    OpenTransactions, TRANSACTION_STATE, TRANSACTION_VERSION, TransactionCallError,
+};
 pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
 use crate::coordinator::groups::Groups;

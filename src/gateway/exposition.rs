@@ -1,11 +1,18 @@
 //! All metrics as text: the table of `observe`, the state of the broker, its topics, its process.
 
-use super::{groups, process, topics};
-use crate::broker::{Broker, GroupLags};
+use super::{groups, process, topics, transactions};
+use crate::broker::{Broker, GroupLags, OpenTransactions};
 use crate::observe::header;
 
-/// Prometheus' text format; `groups` is missing if they could not be told in time.
-pub(super) fn text(broker: &Broker, groups: Option<&GroupLags>) -> String {
+/// What has to be asked of coordinators; missing if they could not tell in time.
+#[derive(Debug)]
+pub(super) struct Coordinated {
+    pub(super) groups: Option<GroupLags>,
+    pub(super) transactions: Option<OpenTransactions>,
+}
+
+/// Prometheus' text format.
+pub(super) fn text(broker: &Broker, coordinated: &Coordinated) -> String {
     let mut out = String::with_capacity(16 * 1024);
     build(&mut out);
     broker.metrics.expose(&mut out);
@@ -13,7 +20,9 @@ pub(super) fn text(broker: &Broker, groups: Option<&GroupLags>) -> String {
     let open = broker.partitions.open_partitions().len();
     single(&mut out, "highwater_partitions_open", "Partitions whose log is open.", open);
     topics::expose(&mut out, broker);
-    groups::expose(&mut out, groups, broker.env.clock.wall());
+    let now = broker.env.clock.wall();
+    groups::expose(&mut out, coordinated.groups.as_ref(), now);
+    transactions::expose(&mut out, coordinated.transactions.as_ref(), now);
     process::expose(&mut out);
     out
 }

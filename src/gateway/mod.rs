@@ -9,5 +9,6 @@ mod process;
 mod routes;
 mod server;
 mod topics;
+mod transactions;
 
 pub use server::{BoundGateway, Gateway};

@@ -10,11 +10,11 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use tokio::time::timeout;
 
-use super::exposition;
+use super::exposition::{self, Coordinated};
 use crate::broker::{Broker, off_thread};
 
-/// How long a scrape waits for groups whose shards are being loaded; after that it goes without any.
-const GROUPS_WITHIN: Duration = Duration::from_secs(2);
+/// How long a scrape waits for coordinators whose shards are being loaded; after that it goes without them.
+const COORDINATORS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Besides Kubernetes' names the ones that other Kafka-compatible brokers and bridges are already polled under.
 pub(super) fn router(broker: Arc<Broker>) -> Router {
@@ -32,9 +32,12 @@ pub(super) fn router(broker: Arc<Broker>) -> Router {
 /// Prometheus' text format.
 async fn metrics(State(broker): State<Arc<Broker>>) -> impl IntoResponse {
     let content_type = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    let groups = timeout(GROUPS_WITHIN, broker.group_lags()).await.ok();
+    let groups = timeout(COORDINATORS_WITHIN, broker.group_lags());
+    let transactions = timeout(COORDINATORS_WITHIN, broker.open_transactions());
+    let (groups, transactions) = tokio::join!(groups, transactions);
+    let coordinated = Coordinated { groups: groups.ok(), transactions: transactions.ok() };
     // Many partitions and groups make a long text.
-    let text = off_thread(move || exposition::text(&broker, groups.as_ref())).await;
+    let text = off_thread(move || exposition::text(&broker, &coordinated)).await;
     (content_type, text)
 }
 

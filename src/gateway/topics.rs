@@ -110,13 +110,21 @@ fn count(len: usize) -> i64 {
 fn offsets(out: &mut String, broker: &Broker) {
     let mut partitions = broker.partitions.open_partitions();
     partitions.sort_by_key(|partition| partition.name());
-    let values: [PartitionGauge<Partition>; 3] = [
+    let values: [PartitionGauge<Partition>; 4] = [
         ("kafka_topic_partition_current_offset", "High watermark.", |partition| {
             partition.high_watermark().get()
         }),
         ("kafka_topic_partition_oldest_offset", "First offset.", |partition| {
             first_offset(partition).get()
         }),
+        (
+            "kafka_cluster_partition_laststableoffsetlag",
+            "Offsets below the high watermark that read_committed consumers cannot see yet.",
+            |partition| {
+                let ends = partition.ends();
+                ends.high_watermark.get() - ends.last_stable_offset.get()
+            },
+        ),
         ("kafka_log_log_size", "Bytes on disk.", |partition| {
             i64::try_from(partition.ends().view.size_bytes()).unwrap_or(i64::MAX)
         }),

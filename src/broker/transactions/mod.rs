@@ -1,8 +1,11 @@
 //! Transactions: which shard a transactional id belongs to, the way there, and what partitions ask of it.
 
 mod markers;
+mod overview;
 
 use std::sync::Arc;
+
+pub use overview::OpenTransactions;
 
 use super::Broker;
 use super::coordinator_shards::{CoordinatorParts, shard_of, shards_on_disk};
