@@ -51,13 +51,16 @@ def need_program(program, package):
 def kafka_libraries():
     """The folder with Apache Kafka's jars, fetched by Maven the first time."""
     given = os.environ.get("COMPAT_KAFKA_LIBRARIES")
-    if given:
-        return Path(given)
-    libraries = BUILT / "kafka-libraries"
-    if not any(libraries.glob("kafka_2.13-*.jar")):
+    return Path(given) if given else maven_libraries("kafka-libraries", CLIENTS / "java" / "pom.xml", "kafka_2.13-*.jar")
+
+
+def maven_libraries(name, pom, *last, only=""):
+    """A folder with what a pom names and needs, fetched the first time; `last` are patterns of jars that it has then."""
+    libraries = BUILT / name
+    if not all(any(libraries.glob(jar)) for jar in last):
         libraries.mkdir(parents=True, exist_ok=True)
-        run(["mvn", "-q", "-B", "-f", CLIENTS / "java" / "pom.xml", "dependency:copy-dependencies",
-             "-DincludeScope=runtime", f"-DoutputDirectory={libraries}"], timeout=900)
+        run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", "-DincludeScope=runtime",
+             f"-DincludeArtifactIds={only}", f"-DoutputDirectory={libraries}"], timeout=900)
     return libraries
 
 

@@ -34,8 +34,12 @@ var codecs = []codec{
 type run struct{ bootstrap, prefix string }
 
 func main() {
-	if os.Args[1] == "group" {
+	switch os.Args[1] {
+	case "group":
 		group(os.Args[2:])
+		return
+	case "transactions":
+		transactions(os.Args[2:])
 		return
 	}
 	r := run{os.Args[2], os.Args[3]}

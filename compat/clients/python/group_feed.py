@@ -1,8 +1,10 @@
-"""The producer and the questions of compat/groups, with confluent-kafka.
+"""The producer and the questions of compat/groups and compat/transactions, with confluent-kafka.
 
-    group_feed.py produce BOOTSTRAP TOPIC      records to every partition until SIGTERM, then `sent PARTITION COUNT` each
+    group_feed.py produce BOOTSTRAP TOPIC [PAUSE]      numbered records to every partition, five at a time and PAUSE seconds
+                                                       between, until SIGTERM; then `sent PARTITION COUNT` each
     group_feed.py committed BOOTSTRAP TOPIC GROUP      `committed PARTITION OFFSET` each
     group_feed.py create BOOTSTRAP TOPIC PARTITIONS
+    group_feed.py fill BOOTSTRAP TOPIC COUNT           records to partition 0
 """
 
 import signal
@@ -21,10 +23,18 @@ def create(bootstrap, topic, count):
     admin.create_topics([NewTopic(topic, int(count), 1)], request_timeout=TIMEOUT)[topic].result()
 
 
-def produce(bootstrap, topic):
+def fill(bootstrap, topic, count):
+    producer = Producer({"bootstrap.servers": bootstrap, **QUIET})
+    for number in range(int(count)):
+        producer.produce(topic, value=f"0-{number}", partition=0)
+    if producer.flush(TIMEOUT):
+        raise SystemExit("records were not acknowledged")
+
+
+def produce(bootstrap, topic, pause="0.02"):
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5,
                          "message.timeout.ms": 300_000, **QUIET})
-    count = len(producer.list_topics(topic, timeout=TIMEOUT).topics[topic].partitions)
+    count = partitions(producer, topic)
     running = True
 
     def stop(*_):
@@ -36,18 +46,28 @@ def produce(bootstrap, topic):
     while running:
         for partition in sent:
             for _ in range(5):
-                producer.produce(topic, value=b"a record", partition=partition)
+                producer.produce(topic, value=f"{partition}-{sent[partition]}", partition=partition)
                 sent[partition] += 1
         if producer.flush(TIMEOUT):
             raise SystemExit("records were not acknowledged")
-        time.sleep(0.02)
+        time.sleep(float(pause))
     for partition, records in sent.items():
         print("sent", partition, records, flush=True)
 
 
+def partitions(client, topic):
+    """How many; of a topic that was created a moment ago, once the broker knows."""
+    limit = time.monotonic() + TIMEOUT
+    while not (found := client.list_topics(topic, timeout=TIMEOUT).topics[topic].partitions):
+        if time.monotonic() > limit:
+            raise SystemExit(f"{topic} has no partitions")
+        time.sleep(0.1)
+    return len(found)
+
+
 def committed(bootstrap, topic, group):
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, **QUIET})
-    count = len(consumer.list_topics(topic, timeout=TIMEOUT).topics[topic].partitions)
+    count = partitions(consumer, topic)
     limit = time.monotonic() + TIMEOUT
     while True:
         try:
@@ -62,4 +82,4 @@ def committed(bootstrap, topic, group):
 
 
 if __name__ == "__main__":
-    {"create": create, "produce": produce, "committed": committed}[sys.argv[1]](*sys.argv[2:])
+    {"create": create, "fill": fill, "produce": produce, "committed": committed}[sys.argv[1]](*sys.argv[2:])

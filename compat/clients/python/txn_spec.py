@@ -1,0 +1,32 @@
+"""What every client does under compat/transactions.
+
+A client program is called as `PROGRAM write BOOTSTRAP TOPIC`. TOPIC has three partitions, TOPIC-in has one with ten records; the
+transactional id is TOPIC-id, the group TOPIC-group. Each phase is ten records, PHASE-0 to PHASE-9, number n to partition n mod 3.
+
+    two in a row   `first` and `second`, both committed
+    abort          `aborted` written and aborted, then `after` committed
+    offsets        `offsets` with offset 5 of TOPIC-in for the group, committed; `no-offsets` with offset 8, aborted
+    fencing        `zombie` written; a second instance with the same id begins and commits `heir`; the first cannot commit
+
+For each case one line: name, `ok` or `FAIL`, and a detail (of fencing: the error), separated by tabs.
+"""
+
+PARTITIONS = 3
+RECORDS = 10
+COMMITTED = ["first", "second", "after", "offsets", "heir"]
+NOT_COMMITTED = ["aborted", "no-offsets", "zombie"]
+GROUP_OFFSET = 5
+
+
+def report(name, action):
+    try:
+        detail = action()
+        print(f"{name}\tok\t{detail or ''}", flush=True)
+    except Exception as error:  # noqa: BLE001 - whatever a client raises is its result
+        print(f"{name}\tFAIL\t{' '.join(f'{type(error).__name__}: {error}'.split())}", flush=True)
+
+
+def values(phases):
+    """By partition, in order."""
+    return {p: [f"{phase}-{n}" for phase in phases for n in range(RECORDS) if n % PARTITIONS == p]
+            for p in range(PARTITIONS)}
