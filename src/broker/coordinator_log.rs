@@ -8,7 +8,7 @@ use super::registry::{Lookup, PartitionRegistry};
 use super::step::off_thread;
 use super::sync_wait::SyncWait;
 use crate::config::TargetCodec;
-use crate::coordinator::machine::{KeyValue, Outcome};
+use crate::coordinator::machine::{KeyValue, LogProducer, Outcome};
 use crate::coordinator::runtime::{
     Append, LogBatch, LogFuture, Logged, LoggedEntry, ShardLog, ShardLogError, Written,
 };
@@ -52,6 +52,16 @@ impl ShardLog for CoordinatorLog {
             }
             ShardLogError(format!("{}: {error}", partition.name()))
         })
+    }
+
+    fn producers(&self) -> Result<Vec<LogProducer>, ShardLogError> {
+        let known = self.open()?.lock().log.active_producers();
+        let known = known.into_iter().map(|known| LogProducer {
+            producer: ProducerIdAndEpoch { id: known.id, epoch: known.epoch },
+            coordinator_epoch: known.coordinator_epoch,
+            in_transaction: known.transaction_start.is_some(),
+        });
+        Ok(known.collect())
     }
 
     fn append(&self, batches: Vec<LogBatch>, now: Timestamp) -> Append {

@@ -101,7 +101,7 @@ impl Broker {
     /// Carries out what a shard of groups asks for.
     fn run_group_errand(self: Arc<Self>, shard: PartitionIndex, errand: GroupErrand) {
         let GroupErrand::VerifyTransaction(asked) = errand;
-        let VerifyTransaction { group, transactional_id, producer, version } = asked;
+        let VerifyTransaction { errand, transactional_id, producer, version } = asked;
         let part = TopicPartition {
             topic: TopicName::new(CONSUMER_OFFSETS).expect("a legal name"),
             partition: shard,
@@ -111,7 +111,8 @@ impl Broker {
         // Detached: it ends with the answer, which the shard takes whenever it comes.
         drop(env::spawn(async move {
             let verdict = self.join_transaction(partitions).await;
-            let verified = GroupCommand::TransactionVerified { producer, group, verdict };
+            let producer = producer.id;
+            let verified = GroupCommand::TransactionVerified { errand, producer, verdict };
             // A shard that was thrown away meanwhile has forgotten who asked.
             let _ = self.groups.call(shard, verified).await;
         }));

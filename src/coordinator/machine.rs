@@ -30,6 +30,11 @@ pub trait Machine: Debug + Send + Sized + 'static {
     /// A timer has run out.
     fn expired(&mut self, turn: &mut Turn<'_, Self>, timer: Self::Timer);
 
+    /// What the log knows of producers, told once, before [`Machine::loaded`]: it refuses writes that contradict it.
+    fn restore_producers(&mut self, producers: &[LogProducer]) {
+        let _ = producers;
+    }
+
     /// The hard state has just been read from the log: makes the soft state that belongs to it and sets its timers.
     fn loaded(&mut self, turn: &mut Turn<'_, Self>);
 
@@ -71,6 +76,17 @@ pub struct Now {
     pub wall: Timestamp,
     /// For time-outs.
     pub monotonic: Duration,
+}
+
+/// What a shard's log knows of a producer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogProducer {
+    /// The producer; records and markers of a smaller epoch are refused.
+    pub producer: ProducerIdAndEpoch,
+    /// Leader epoch of the coordinator that wrote the last marker; −1 before the first.
+    pub coordinator_epoch: i32,
+    /// True while a transaction of its is open.
+    pub in_transaction: bool,
 }
 
 /// What a record looks like in the log.

@@ -47,8 +47,8 @@ pub use group::ClassicGroup;
 pub use member::{Member, Protocols};
 pub(super) use migrate::{begin, end, rebalance};
 pub(super) use offsets::{
-    OffsetExpiry, check_commit, check_delete_offsets, check_fetch, delete, is_subscribed,
-    offset_expiry,
+    OffsetExpiry, check_commit, check_commit_in_transaction, check_delete_offsets, check_fetch,
+    delete, is_subscribed, offset_expiry,
 };
 pub(super) use persist::{apply, loaded};
 

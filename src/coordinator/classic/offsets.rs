@@ -1,8 +1,8 @@
 //! What a group means for its committed offsets: who may commit, and which may go.
 
 use kafka_protocol::ResponseError;
-use kafka_protocol::messages::OffsetCommitRequest;
 use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
+use kafka_protocol::messages::{OffsetCommitRequest, TxnOffsetCommitRequest};
 
 use super::group::{ClassicGroup, State};
 use crate::coordinator::groups::{Call, GroupTurn, Groups, GroupsHard};
@@ -64,6 +64,27 @@ fn may_commit(
         // It knows the generation, so it has been told to ask for its assignment first.
         State::CompletingRebalance => Err(ResponseError::RebalanceInProgress),
         State::Empty | State::PreparingRebalance | State::Stable => Ok(Some(member)),
+    }
+}
+
+/// Whether an offset may be committed in a transaction for a group of this kind. Its state is no matter, and requests of
+/// versions that cannot name a member are taken for what they say.
+pub(in crate::coordinator) fn check_commit_in_transaction(
+    shard: &Groups,
+    request: &TxnOffsetCommitRequest,
+) -> Result<(), ResponseError> {
+    let group = shard.classic.get(request.group_id.as_str());
+    let group = group.ok_or(ResponseError::IllegalGeneration)?;
+    let instance = request.group_instance_id.as_deref();
+    let names_nobody = request.member_id.is_empty() && instance.is_none();
+    if request.generation_id < 0 && (group.state == State::Empty || names_nobody) {
+        return Ok(());
+    }
+    group.check_member(&request.member_id, instance)?;
+    if request.generation_id == group.generation {
+        Ok(())
+    } else {
+        Err(ResponseError::IllegalGeneration)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use kafka_protocol::ResponseError;
-use kafka_protocol::messages::OffsetCommitRequest;
 use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
+use kafka_protocol::messages::{OffsetCommitRequest, TxnOffsetCommitRequest};
 
 use super::consumer_group;
 use super::member::Member;
@@ -33,19 +33,48 @@ pub(super) fn check_commit(
     }
     match epoch.cmp(&member.current.epoch) {
         Ordering::Equal => Ok(()),
-        Ordering::Less if has_had_all(turn.image, member, request) => Ok(()),
+        Ordering::Less if committed(request).all(|at| has_had(turn.image, member, at, epoch)) => {
+            Ok(())
+        }
         Ordering::Less | Ordering::Greater => Err(stale(member)),
     }
 }
 
-fn has_had_all(image: &Image, member: &Member, request: &OffsetCommitRequest) -> bool {
-    let epoch = request.generation_id_or_member_epoch;
-    request.topics.iter().all(|topic| {
-        let Some(known) = image.topic(&topic.name) else { return false };
-        topic.partitions.iter().all(|partition| {
-            let at = TopicIdPartition::new(known.id, partition.partition_index);
-            member.current.held_since(at).is_some_and(|since| since <= epoch)
-        })
+fn committed(request: &OffsetCommitRequest) -> impl Iterator<Item = (&str, i32)> {
+    request.topics.iter().flat_map(|topic| {
+        topic.partitions.iter().map(|partition| (topic.name.as_str(), partition.partition_index))
+    })
+}
+
+/// As [`check_commit`] for a commit in a transaction, where clients that name no member are taken for none, and versions do not
+/// know of stale epochs.
+pub(super) fn check_commit_in_transaction(
+    turn: &GroupTurn<'_>,
+    request: &TxnOffsetCommitRequest,
+) -> Result<(), ResponseError> {
+    let epoch = request.generation_id;
+    let group =
+        consumer_group(turn.hard(), &request.group_id).ok_or(ResponseError::IllegalGeneration)?;
+    let names_nobody = request.member_id.is_empty() && request.group_instance_id.is_none();
+    if epoch < 0 && group.is_empty() || epoch == -1 && names_nobody {
+        return Ok(());
+    }
+    let member = group.member(&request.member_id).ok_or(ResponseError::UnknownMemberId)?;
+    let mut partitions = request.topics.iter().flat_map(|topic| {
+        topic.partitions.iter().map(|partition| (topic.name.as_str(), partition.partition_index))
+    });
+    match epoch.cmp(&member.current.epoch) {
+        Ordering::Equal => Ok(()),
+        Ordering::Less if partitions.all(|at| has_had(turn.image, member, at, epoch)) => Ok(()),
+        Ordering::Less | Ordering::Greater => Err(ResponseError::IllegalGeneration),
+    }
+}
+
+/// True if the member has had the partition since that epoch.
+fn has_had(image: &Image, member: &Member, (topic, partition): (&str, i32), epoch: i32) -> bool {
+    image.topic(topic).is_some_and(|known| {
+        let since = member.current.held_since(TopicIdPartition::new(known.id, partition));
+        since.is_some_and(|since| since <= epoch)
     })
 }
 

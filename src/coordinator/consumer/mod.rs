@@ -46,7 +46,7 @@ use kafka_protocol::messages::consumer_group_describe_response::DescribedGroup;
 use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
 use kafka_protocol::messages::{
     ConsumerGroupHeartbeatRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest,
-    OffsetCommitRequest, SyncGroupRequest,
+    OffsetCommitRequest, SyncGroupRequest, TxnOffsetCommitRequest,
 };
 
 use limits::Limits;
@@ -164,6 +164,14 @@ pub(super) fn check_commit(
 ) -> Result<(), ResponseError> {
     let _ = shard;
     commit::check_commit(turn, call)
+}
+
+/// Whether an offset may be committed in a transaction for a group of this kind.
+pub(super) fn check_commit_in_transaction(
+    turn: &GroupTurn<'_>,
+    request: &TxnOffsetCommitRequest,
+) -> Result<(), ResponseError> {
+    commit::check_commit_in_transaction(turn, request)
 }
 
 /// Whether offsets of a group of this kind may be read (OffsetFetch 9 names a member and its epoch).

@@ -17,7 +17,7 @@ use kafka_protocol::messages::{
 
 use crate::coordinator::transactions::TransactionError;
 use crate::coordinator::{GroupId, TransactionalId};
-use crate::types::{Marker, ProducerIdAndEpoch, TransactionVersion};
+use crate::types::{Marker, ProducerId, ProducerIdAndEpoch, TransactionVersion, Uuid};
 
 /// A request of a client.
 #[derive(Debug)]
@@ -59,9 +59,9 @@ pub enum GroupCommand {
     /// What came of [`VerifyTransaction`].
     TransactionVerified {
         /// As in the errand.
-        producer: ProducerIdAndEpoch,
+        errand: Uuid,
         /// As in the errand.
-        group: GroupId,
+        producer: ProducerId,
         /// Whether the shard is part of the producer's open transaction.
         verdict: Result<(), TransactionError>,
     },
@@ -132,8 +132,8 @@ pub enum GroupErrand {
 /// Is this shard part of a producer's open transaction?
 #[derive(Clone, Debug)]
 pub struct VerifyTransaction {
-    /// Whose offsets are to be committed.
-    pub group: GroupId,
+    /// Names the errand; no two of all lives of a shard are the same.
+    pub errand: Uuid,
     /// The producer's name.
     pub transactional_id: TransactionalId,
     /// The producer.

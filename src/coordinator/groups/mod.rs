@@ -22,8 +22,8 @@ pub use settings::{GroupSettings, Migration};
 
 use super::classic::{ClassicGroup, ClassicTimer};
 use super::consumer::{ConsumerGroup, ConsumerSessions, ConsumerTimer, SeenTopics};
-use super::machine::{Entry, InvalidRecord, KeyValue, Machine, Token, Turn};
-use super::offsets::{CommittedOffsets, ExpiryRound};
+use super::machine::{Entry, InvalidRecord, KeyValue, LogProducer, Machine, Token, Turn};
+use super::offsets::{CommittedOffsets, ExpiryRound, KnownProducers, Verifications};
 use super::records::{self, ClassicGroupValue, GroupRecord};
 use super::{Footprint, GroupId, classic, consumer, offsets};
 use crate::observe::Metrics;
@@ -49,6 +49,10 @@ pub struct Groups {
     pub expiry: ExpiryRound,
     /// About how much memory `classic` takes.
     pub footprint: Footprint,
+    /// Producers that the shard's log would refuse, or whose transactions are open in it.
+    pub producers: KnownProducers,
+    /// Commits in transactions that nobody has vouched for yet.
+    pub verifications: Verifications,
 }
 
 /// What the records of a shard add up to.
@@ -116,6 +120,8 @@ pub enum GroupTimer {
     Consumer(GroupId, ConsumerTimer),
     /// The next look for offsets that have expired.
     OffsetExpiry,
+    /// The next look for producers that are silent.
+    ProducerExpiry,
 }
 
 impl Groups {
@@ -129,6 +135,8 @@ impl Groups {
             consumer_topics: SeenTopics::default(),
             expiry: ExpiryRound::default(),
             footprint: Footprint::default(),
+            producers: KnownProducers::default(),
+            verifications: Verifications::default(),
         }
     }
 }
@@ -166,13 +174,16 @@ impl Machine for Groups {
             Ask::Leave(call) => classic::leave(self, turn, call, token),
             Ask::ConsumerHeartbeat(call) => consumer::heartbeat(self, turn, call, token),
             Ask::CommitOffsets(call) => offsets::commit(self, turn, &call, token),
-            Ask::CommitInTransaction(call) => offsets::commit_in_transaction(&call, turn, token),
-            Ask::TransactionVerified { .. } => {
+            Ask::CommitInTransaction(call) => {
+                offsets::commit_in_transaction(self, turn, call, token);
+            }
+            Ask::TransactionVerified { errand, producer, verdict } => {
+                offsets::verified(self, turn, (producer, errand), verdict);
                 turn.answer(token, GroupReply::TransactionVerified);
             }
             Ask::EndTransaction(marker) => {
-                turn.write_marker(marker);
-                turn.answer(token, GroupReply::EndTransaction(Ok(())));
+                let taken = offsets::end(self, turn, marker);
+                turn.answer(token, GroupReply::EndTransaction(taken));
             }
             Ask::FetchOffsets { version, group, require_stable } => {
                 offsets::fetch(
@@ -198,7 +209,12 @@ impl Machine for Groups {
             GroupTimer::Classic(group, timer) => classic::expired(self, turn, &group, timer),
             GroupTimer::Consumer(group, timer) => consumer::expired(self, turn, &group, timer),
             GroupTimer::OffsetExpiry => offsets::expire(self, turn),
+            GroupTimer::ProducerExpiry => offsets::expire_producers(self, turn),
         }
+    }
+
+    fn restore_producers(&mut self, producers: &[LogProducer]) {
+        self.producers.restore(producers);
     }
 
     fn loaded(&mut self, turn: &mut GroupTurn<'_>) {

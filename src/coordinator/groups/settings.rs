@@ -17,6 +17,7 @@ pub struct GroupSettings {
     pub offset_metadata_max_bytes: usize,
     pub offsets_retention_ms: i64,
     pub offsets_retention_check_interval_ms: i64,
+    pub producer_id_expiration_ms: i64,
     pub consumer_assignors: Vec<String>,
     pub consumer_heartbeat_interval_ms: i32,
     pub consumer_min_heartbeat_interval_ms: i32,
@@ -55,6 +56,7 @@ impl GroupSettings {
             offsets_retention_ms: layers.number("offsets.retention.minutes") * 60_000,
             offsets_retention_check_interval_ms: layers
                 .number("offsets.retention.check.interval.ms"),
+            producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
             consumer_assignors: layers.list("group.consumer.assignors"),
             consumer_heartbeat_interval_ms: consumer("heartbeat.interval.ms"),
             consumer_min_heartbeat_interval_ms: consumer("min.heartbeat.interval.ms"),
@@ -114,6 +116,7 @@ impl Default for GroupSettings {
             offset_metadata_max_bytes: 4_096,
             offsets_retention_ms: 10_080 * 60_000,
             offsets_retention_check_interval_ms: 600_000,
+            producer_id_expiration_ms: 86_400_000,
             consumer_assignors: vec!["uniform".to_owned(), "range".to_owned()],
             consumer_heartbeat_interval_ms: 5_000,
             consumer_min_heartbeat_interval_ms: 5_000,

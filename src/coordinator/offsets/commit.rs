@@ -93,7 +93,7 @@ fn commit_topic(
 }
 
 /// Kafka compares what Java calls the length of a string: UTF-16 units, never more than the bytes.
-fn is_longer(text: &str, max: usize) -> bool {
+pub(super) fn is_longer(text: &str, max: usize) -> bool {
     text.len() > max && text.encode_utf16().count() > max
 }
 

@@ -4,7 +4,7 @@
 //! all of them.
 
 use super::delete::tombstone;
-use super::{CommittedOffset, delete};
+use super::{CommittedOffset, delete, producers};
 use crate::coordinator::classic::OffsetExpiry;
 use crate::coordinator::groups::{GroupKind, GroupTimer, GroupTurn, Groups, names};
 use crate::coordinator::{GroupId, classic};
@@ -22,10 +22,11 @@ pub struct ExpiryRound {
     groups: Vec<GroupId>,
 }
 
-/// The shard was just read: drops what belongs to topics that went away meanwhile, and sets the timer of expiry.
+/// The shard was just read: drops what belongs to topics that went away meanwhile, and sets the timers of expiry.
 pub(in crate::coordinator) fn loaded(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
     delete::drop_deleted_topics(shard, turn);
     turn.set_timer(GroupTimer::OffsetExpiry, shard.settings.offsets_retention_check_interval_ms);
+    producers::watch(shard, turn);
 }
 
 /// Drops offsets whose time has come, and groups that have nothing left.

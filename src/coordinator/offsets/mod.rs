@@ -14,9 +14,11 @@ mod expiry;
 mod fetch;
 mod growth;
 mod pending;
+mod producers;
 #[cfg(test)]
 mod tests;
 mod transactional;
+mod verifications;
 
 pub(super) use commit::commit;
 pub use committed::{CommittedOffset, CommittedOffsets};
@@ -25,7 +27,10 @@ pub use expiry::ExpiryRound;
 pub(super) use expiry::{expire, loaded};
 pub(super) use fetch::{Fetch, fetch};
 pub(super) use growth::{commit_grows, transactional_commit_grows};
-pub(super) use transactional::commit_in_transaction;
+pub use producers::KnownProducers;
+pub(super) use producers::expire_producers;
+pub(super) use transactional::{commit_in_transaction, end, verified};
+pub use verifications::Verifications;
 
 use super::groups::{GroupTurn, Groups};
 

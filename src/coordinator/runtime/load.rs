@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::NewCoordinator;
 use super::log::{Logged, LoggedEntry, ShardLogError};
 use super::shard::{Shard, State};
-use crate::coordinator::machine::{Entry, Machine, Timers};
+use crate::coordinator::machine::{Entry, LogProducer, Machine, Timers};
 use crate::env::spawn_blocking;
 
 impl<M: Machine> Shard<M> {
     /// Reads the log on the blocking pool; `None` if it cannot be read, which has been logged.
     pub(super) async fn read(self: &Arc<Self>) -> Option<State<M>> {
         if !self.log().exists() {
-            return Some(self.state(M::Hard::default()));
+            return Some(self.state(Replay::default()));
         }
         let log = Arc::clone(self.log());
         let shard = self.number.get();
@@ -21,14 +21,16 @@ impl<M: Machine> Shard<M> {
         let began = env.clock.monotonic();
         let read = spawn_blocking(move || {
             let mut replay = Replay::<M>::default();
-            log.read(&mut |entry| replay.take(shard, entry)).map(|()| replay)
+            log.read(&mut |entry| replay.take(shard, entry))?;
+            replay.producers = log.producers()?;
+            Ok(replay)
         });
         match read.await {
             Ok(Ok(replay)) => {
                 let took = env.clock.monotonic().saturating_sub(began);
                 metrics.coordinator_load_seconds.of(*coordinates).observe(took);
                 tracing::info!(shard, entries = replay.entries, "coordinator shard loaded");
-                Some(self.state(replay.hard))
+                Some(self.state(replay))
             }
             Ok(Err(ShardLogError(error))) => {
                 tracing::error!(shard, error, "the coordinator's log cannot be read");
@@ -40,10 +42,12 @@ impl<M: Machine> Shard<M> {
         }
     }
 
-    fn state(&self, hard: M::Hard) -> State<M> {
+    fn state(&self, replay: Replay<M>) -> State<M> {
+        let mut machine = (self.world.parts.machine)();
+        machine.restore_producers(&replay.producers);
         State {
-            machine: (self.world.parts.machine)(),
-            hard,
+            machine,
+            hard: replay.hard,
             timers: Timers::new(),
             waiting: HashMap::new(),
             next_token: 0,
@@ -55,12 +59,13 @@ impl<M: Machine> Shard<M> {
 
 struct Replay<M: Machine> {
     hard: M::Hard,
+    producers: Vec<LogProducer>,
     entries: u64,
 }
 
 impl<M: Machine> Default for Replay<M> {
     fn default() -> Self {
-        Self { hard: M::Hard::default(), entries: 0 }
+        Self { hard: M::Hard::default(), producers: Vec::new(), entries: 0 }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::coordinator::machine::{KeyValue, Outcome};
+use crate::coordinator::machine::{KeyValue, LogProducer, Outcome};
 use crate::types::{Marker, Offset, ProducerId, ProducerIdAndEpoch, Timestamp};
 
 /// A boxed future of a log.
@@ -17,6 +17,9 @@ pub trait ShardLog: Debug + Send + Sync + 'static {
 
     /// Hands every record and every end of a transaction to `each`, in order. Blocks.
     fn read(&self, each: &mut dyn FnMut(LoggedEntry<'_>)) -> Result<(), ShardLogError>;
+
+    /// What it knows of producers. Blocks; called after [`ShardLog::read`], while nobody appends.
+    fn producers(&self) -> Result<Vec<LogProducer>, ShardLogError>;
 
     /// Appends batches in their order; readers of the log see them in the order of the calls. If one of them fails the ones
     /// before it may stay.

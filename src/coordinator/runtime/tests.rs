@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, mpsc};
 
 use super::*;
-use crate::coordinator::machine::{Entry, InvalidRecord, KeyValue, Token, Turn};
+use crate::coordinator::machine::{Entry, InvalidRecord, KeyValue, LogProducer, Token, Turn};
 use crate::env::ByteBudget;
 use crate::types::{Offset, Timestamp};
 
@@ -157,6 +157,10 @@ impl ShardLog for Seen {
             each(LoggedEntry { offset: Offset::ZERO, entry });
         }
         Ok(())
+    }
+
+    fn producers(&self) -> Result<Vec<LogProducer>, ShardLogError> {
+        Ok(Vec::new())
     }
 
     fn append(&self, appended: Vec<LogBatch>, _now: Timestamp) -> Append {
