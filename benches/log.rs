@@ -10,7 +10,9 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use highwater::config::TopicSettings;
 use highwater::env::{ByteBudget, Env};
 use highwater::log::batch::{BatchHeader, compute_crc};
-use highwater::log::{CheckedBatch, Log, LogView, OpenLog, Origin, ReadLimit, StartMode, TailPool};
+use highwater::log::{
+    Admission, CheckedBatch, Log, LogView, OpenLog, Origin, ReadLimit, StartMode, TailPool,
+};
 use highwater::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp, Uuid};
 use tempfile::TempDir;
 
@@ -69,7 +71,7 @@ fn checked(bytes: &[u8]) -> CheckedBatch<'_> {
         header: BatchHeader::parse(bytes).expect("a header"),
         bytes: Cow::Borrowed(bytes),
         log_append_time: None,
-        origin: Origin::Client,
+        origin: Origin::Client(Admission::Unverified),
     }
 }
 

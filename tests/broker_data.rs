@@ -489,12 +489,12 @@ async fn a_topic_made_again_under_its_name_has_none_of_the_old_data() {
     life.create("t", 1, &[]);
     let Lookup::Open(old) = old else { panic!("it was open") };
     let checked = value("too late");
-    let late =
-        highwater::broker::ProduceBatch { partition: Lookup::Open(old), records: checked.into() };
+    let late = highwater::broker::ProduceBatch::new(Lookup::Open(old), checked.into());
     let late = life.broker.produce(highwater::broker::Produce {
         acks: Acks::All,
         timeout: LONG,
         zstd_allowed: true,
+        transaction: None,
         batches: vec![late],
     });
     let late = only(late.finish().await);

@@ -52,7 +52,7 @@ pub use self::in_force::SettingsInForce;
 pub use self::offsets::{ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
 pub use self::open::OpenBroker;
 pub use self::partition::{Ends, Partition, PartitionAppendError};
-pub use self::produce::{Acks, Produce, ProduceBatch, ProduceError, Produced};
+pub use self::produce::{Acks, Produce, ProduceBatch, ProduceError, ProduceTransaction, Produced};
 use self::producer_ids::ProducerIds;
 pub use self::registry::{ClosedPartition, Lookup, OpenPartitionError, PartitionRegistry};
 use self::stalls::Stalls;

@@ -29,9 +29,13 @@ use super::topics::is_internal;
 use crate::config::{Durability, TopicSettings};
 use crate::log::batch::BatchHeader;
 use crate::log::{
-    AppendError, Appended, CheckedBatch, Isolation, Log, LogView, Origin, SyncWork, build_marker,
+    AppendError, Appended, CheckedBatch, Isolation, JoinGuard, Log, LogView, Origin, SyncWork,
+    build_marker,
 };
-use crate::types::{LeaderEpoch, Marker, Offset, PartitionIndex, Timestamp, TopicPartition};
+use crate::types::{
+    LeaderEpoch, Marker, Offset, PartitionIndex, ProducerIdAndEpoch, Timestamp, TopicPartition,
+    TransactionVersion,
+};
 
 /// Larger batches are appended on the blocking pool: writing them takes a good part of a millisecond even when all goes well.
 const INLINE_BYTES_MAX: usize = 256 << 10;
@@ -292,6 +296,19 @@ impl Partition {
         ))
     }
 
+    /// A producer wants to write here in a transaction, beginning with this sequence number: what its first batch must show
+    /// once the coordinator has agreed; `None` if its transaction is open here.
+    pub fn begin_join(
+        &self,
+        producer: ProducerIdAndEpoch,
+        sequence: i32,
+        version: TransactionVersion,
+        now: Timestamp,
+    ) -> Result<Option<JoinGuard>, PartitionAppendError> {
+        self.check_open()?;
+        Ok(self.appender.lock().log.begin_join(producer, sequence, version, now))
+    }
+
     /// Ends a producer's transaction here: appends the control batch (Kafka's `Partition.appendRecordsToLeader` of
     /// `WriteTxnMarkers`). Never waits for a sync.
     pub fn end_transaction(
@@ -301,7 +318,7 @@ impl Partition {
     ) -> Result<(Appended, SyncNeed), PartitionAppendError> {
         let bytes = build_marker(marker, now).map_err(AppendError::Io)?;
         let header = BatchHeader::parse(&bytes).expect("a batch that was just built has a header");
-        let (bytes, origin) = (bytes.into(), Origin::Coordinator);
+        let (bytes, origin) = (bytes.into(), Origin::Marker(marker.version));
         self.append(&CheckedBatch { header, bytes, log_append_time: None, origin }, now)
     }
 

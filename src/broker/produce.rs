@@ -2,6 +2,7 @@
 //!
 //! Appends happen before [`Broker::produce`] returns, unless a log must be opened or a large compressed batch checked first;
 //! the reply may then wait for the sync thread. Requests of one connection so take effect in order while their replies wait.
+//! What belongs to a transaction takes a way of its own up to the append (`transactions::joining`).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,11 +16,14 @@ use super::registry::{Lookup, OpenPartitionError};
 use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
 use super::tally::{self, Waiting};
+use crate::coordinator::TransactionalId;
+use crate::coordinator::transactions::TransactionError;
 use crate::env;
 use crate::log::{
-    Appended, BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_inline,
+    Admission, Appended, BatchRejection, BatchRules, CheckedBatch, Origin, check_batch,
+    check_batch_inline,
 };
-use crate::types::Timestamp;
+use crate::types::{Timestamp, TransactionVersion};
 
 /// Which replies a producer wants (`acks`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +45,19 @@ pub struct Produce {
     pub timeout: Duration,
     /// Produce before v7 may not carry zstd.
     pub zstd_allowed: bool,
+    /// Set if the producer has a transactional id.
+    pub transaction: Option<ProduceTransaction>,
     /// One entry per partition, in the order of the request.
     pub batches: Vec<ProduceBatch>,
+}
+
+/// The transaction that batches of a request belong to.
+#[derive(Clone, Debug)]
+pub struct ProduceTransaction {
+    /// Whose.
+    pub id: TransactionalId,
+    /// The rules that the version of the request chooses.
+    pub version: TransactionVersion,
 }
 
 /// The batch for one partition.
@@ -52,6 +67,15 @@ pub struct ProduceBatch {
     pub partition: Lookup,
     /// The `records` field; empty if null.
     pub records: Bytes,
+    /// What lets it in if it belongs to a transaction, or why it may not come in.
+    pub(super) admission: Result<Admission, TransactionError>,
+}
+
+impl ProduceBatch {
+    /// A batch as the producer sent it.
+    pub fn new(partition: Lookup, records: Bytes) -> Self {
+        Self { partition, records, admission: Ok(Admission::Open) }
+    }
 }
 
 /// Why a batch is not acknowledged.
@@ -69,6 +93,12 @@ pub enum ProduceError {
     /// The log refused.
     #[error(transparent)]
     Append(#[from] PartitionAppendError),
+    /// The coordinator does not take the partition into the transaction.
+    #[error("the partition is no part of the transaction: {0}")]
+    Transaction(#[from] TransactionError),
+    /// Transactional batches of several producers: the whole request is refused.
+    #[error("transactional batches of more than one producer")]
+    SeveralProducers,
     /// Appended, but the sync failed.
     #[error("the log directory went offline before the data was synced")]
     SyncFailed,
@@ -82,7 +112,15 @@ pub type Produced = Vec<Result<Appended, ProduceError>>;
 
 impl Broker {
     /// Appends batches to their partitions.
-    pub fn produce(self: &Arc<Self>, request: Produce) -> Step<Produced> {
+    pub fn produce(self: &Arc<Self>, mut request: Produce) -> Step<Produced> {
+        match request.transaction.take() {
+            None => self.produce_admitted(request),
+            Some(transaction) => self.produce_in_transaction(request, transaction),
+        }
+    }
+
+    /// Appends batches that have joined their transaction if they belong to one.
+    pub(super) fn produce_admitted(self: &Arc<Self>, request: Produce) -> Step<Produced> {
         let now = Now { wall: self.env.clock.wall(), monotonic: self.env.clock.monotonic() };
         let watch = self.stalls.begin(now.monotonic, env::voluntary_switches);
         let mut appends = Vec::with_capacity(request.batches.len());
@@ -178,7 +216,7 @@ fn append_inline(batch: &ProduceBatch, request: &Produce, now: Now) -> Option<Ap
     let policy = partition.topic().policy();
     let rules = rules(&policy.rules, request);
     let checked = check_batch_inline(&batch.records, &rules, now.wall)?;
-    Some(append(partition, checked, now.wall))
+    Some(append(partition, checked, batch.admission, now.wall))
 }
 
 /// As [`append_inline`], on a thread that may wait.
@@ -190,7 +228,7 @@ fn append_blocking(batch: &ProduceBatch, request: &Produce, now: Timestamp) -> A
     };
     let policy = partition.topic().policy();
     let rules = rules(&policy.rules, request);
-    append(&partition, check_batch(&batch.records, &rules, now), now)
+    append(&partition, check_batch(&batch.records, &rules, now), batch.admission, now)
 }
 
 fn rules<'a>(rules: &'a BatchRules, request: &Produce) -> Cow<'a, BatchRules> {
@@ -203,9 +241,11 @@ fn rules<'a>(rules: &'a BatchRules, request: &Produce) -> Cow<'a, BatchRules> {
 fn append(
     partition: &Arc<Partition>,
     checked: Result<CheckedBatch<'_>, BatchRejection>,
+    admission: Result<Admission, TransactionError>,
     now: Timestamp,
 ) -> AppendResult {
-    let (appended, need) = partition.append(&checked?, now)?;
+    let checked = CheckedBatch { origin: Origin::Client(admission?), ..checked? };
+    let (appended, need) = partition.append(&checked, now)?;
     Ok(Append { partition: Arc::clone(partition), appended, need })
 }
 

@@ -85,6 +85,9 @@ pub struct BrokerSettings {
     pub fetch_max_bytes: i32,
     pub max_incremental_fetch_session_cache_slots: usize,
     pub producer_id_expiration_ms: i64,
+    pub transaction_partition_verification_enable: bool,
+    pub add_partitions_to_txn_retry_backoff: Duration,
+    pub add_partitions_to_txn_retry_backoff_max: Duration,
     pub log_retention_check_interval_ms: i64,
     pub log_flush_offset_checkpoint_interval_ms: i64,
     pub num_recovery_threads_per_data_dir: usize,
@@ -109,6 +112,8 @@ pub(super) struct Conflict {
     pub(super) key: &'static str,
     pub(super) reason: String,
 }
+
+const PARTITION_VERIFICATION: &str = "transaction.partition.verification.enable";
 
 impl Default for BrokerSettings {
     /// What a broker without file, variables and flags gets.
@@ -152,6 +157,15 @@ impl BrokerSettings {
                 "max.incremental.fetch.session.cache.slots",
             ),
             producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
+            transaction_partition_verification_enable: layers.flag(PARTITION_VERIFICATION),
+            add_partitions_to_txn_retry_backoff: millis(
+                layers,
+                "add.partitions.to.txn.retry.backoff.ms",
+            ),
+            add_partitions_to_txn_retry_backoff_max: millis(
+                layers,
+                "add.partitions.to.txn.retry.backoff.max.ms",
+            ),
             log_retention_check_interval_ms: layers.number("log.retention.check.interval.ms"),
             log_flush_offset_checkpoint_interval_ms: layers
                 .number("log.flush.offset.checkpoint.interval.ms"),
@@ -192,6 +206,7 @@ impl BrokerSettings {
             max_connections_per_ip: size(layers, "max.connections.per.ip"),
             max_connections_per_ip_overrides: per_ip_overrides(layers).unwrap_or_default(),
             producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
+            transaction_partition_verification_enable: layers.flag(PARTITION_VERIFICATION),
             num_recovery_threads_per_data_dir: size(layers, "num.recovery.threads.per.data.dir"),
             cleaner: CleanerSettings::resolve(layers),
             topic_defaults: TopicSettings::resolve(layers, &Overrides::new()),
@@ -213,6 +228,10 @@ fn int(layers: Layers<'_>, name: &str) -> i32 {
 /// A count or size; a negative one counts as zero.
 fn size(layers: Layers<'_>, name: &str) -> usize {
     usize::try_from(layers.number(name).max(0)).unwrap_or(usize::MAX)
+}
+
+fn millis(layers: Layers<'_>, name: &str) -> Duration {
+    Duration::from_millis(u64::try_from(layers.number(name)).unwrap_or(0))
 }
 
 fn check_roles(layers: Layers<'_>) -> Result<(), Conflict> {

@@ -13,7 +13,7 @@ use super::format::{leader_epochs, partition_metadata};
 use super::index::{EntryCounts, SegmentIndex};
 use super::log::Log;
 use super::marker::read_marker;
-use super::producers::Verdict;
+use super::producer_checks::Verdict;
 use super::segment::{Segment, SegmentFiles, SegmentList};
 use crate::env::{FileSystem, OpenMode, is_no_room};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
@@ -50,6 +50,9 @@ pub enum AppendError {
     /// INVALID_TXN_STATE.
     #[error("{0}")]
     InvalidTransactionState(String),
+    /// TRANSACTION_COORDINATOR_FENCED.
+    #[error("{0}")]
+    CoordinatorFenced(String),
     /// KAFKA_STORAGE_ERROR; retried once space is there again.
     #[error("the disk is full, or no further file may be opened")]
     DiskFull,
@@ -130,11 +133,8 @@ impl Log {
         if let Some(failure) = &self.failure {
             return Err(AppendError::Io(failure.to_error()));
         }
-        // Control batches come from our own coordinator, which has made sure of its epochs.
         if batch.header.has_producer_id()
-            && !batch.header.is_control()
-            && let Verdict::Duplicate(original) =
-                self.producers.check(&batch.header, batch.origin, self.log_end)?
+            && let Verdict::Duplicate(original) = self.producers.check(batch, self.log_end)?
         {
             return Ok(self.appended(original.base_offset(), original.last_offset, batch, true));
         }

@@ -22,11 +22,12 @@ use super::batch::{
     BatchHeader, HEADER_LEN, MAGIC_V2, compute_crc, set_offset_and_epoch, set_timestamps,
 };
 use super::compress::{Compression, DecompressError};
+use super::joins::JoinGuard;
 use super::reader::ReadRecordError;
 use super::scan::{Framing, FramingError, frame};
 use crate::config::{Codec, TargetCodec, TimestampType, TopicSettings, Validation};
 use crate::env::ByteBudget;
-use crate::types::{LeaderEpoch, Offset, Timestamp};
+use crate::types::{LeaderEpoch, Offset, Timestamp, TransactionVersion};
 
 use records::{Walk, walk};
 use rewrite::rewrite;
@@ -159,9 +160,23 @@ pub struct CheckedBatch<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A producer, whose sequence numbers find what was lost and what came twice.
-    Client,
-    /// A coordinator of this broker. Its batches have producers, whose epochs count, but no sequence.
+    Client(Admission),
+    /// A coordinator of this broker. Its batches have producers, whose epochs count, but no sequence. It has seen to it itself
+    /// that they belong to a transaction.
     Coordinator,
+    /// The coordinator of a transaction under these rules, which ends it.
+    Marker(TransactionVersion),
+}
+
+/// What lets a transactional batch of a client into the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// The transaction is open here already, or the batch is not let in.
+    Open,
+    /// The coordinator has taken the partition into the transaction since the guard was given; a marker would have voided it.
+    Joined(JoinGuard),
+    /// Nobody asks (`transaction.partition.verification.enable` is off).
+    Unverified,
 }
 
 impl CheckedBatch<'_> {
@@ -430,13 +445,14 @@ fn with_timestamps(
 ) -> CheckedBatch<'_> {
     let parse = |bytes: &[u8]| BatchHeader::parse(bytes).expect("checked batches have a header");
     let mut header = parse(&bytes);
+    let origin = Origin::Client(Admission::Open);
     if timestamp_type == TimestampType::LogAppendTime {
         header = header.with_timestamps(timestamp_type, now);
-        return CheckedBatch { header, bytes, log_append_time: Some(now), origin: Origin::Client };
+        return CheckedBatch { header, bytes, log_append_time: Some(now), origin };
     }
     if header.timestamp_type() != timestamp_type || header.max_timestamp != max_timestamp {
         set_timestamps(bytes.to_mut(), timestamp_type, max_timestamp);
         header = parse(&bytes);
     }
-    CheckedBatch { header, bytes, log_append_time: None, origin: Origin::Client }
+    CheckedBatch { header, bytes, log_append_time: None, origin }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::active::ActiveSegment;
 use super::append::AppendError;
 use super::epochs::Epochs;
+use super::joins::JoinGuard;
 use super::producers::Producers;
 use super::retention::WaitingFile;
 use super::segment::{FileKind, SegmentFiles, SegmentList};
@@ -18,7 +19,9 @@ use super::tail::TailWriter;
 use super::view::LogView;
 use crate::config::TopicSettings;
 use crate::env::{Env, File, FileSystem};
-use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp, TopicId};
+use crate::types::{
+    Offset, ProducerEpoch, ProducerId, ProducerIdAndEpoch, Timestamp, TopicId, TransactionVersion,
+};
 
 /// One partition's log; the appender owns it.
 #[derive(Debug)]
@@ -155,6 +158,18 @@ impl Log {
         self.producers.forget_transactions_below(to);
         self.publish();
         true
+    }
+
+    /// A producer wants to write here in a transaction, beginning with this sequence number: what its first batch must show
+    /// once the coordinator has agreed; `None` if its transaction is open here (Kafka's `maybeStartTransactionVerification`).
+    pub fn begin_join(
+        &mut self,
+        producer: ProducerIdAndEpoch,
+        sequence: i32,
+        version: TransactionVersion,
+        now: Timestamp,
+    ) -> Option<JoinGuard> {
+        self.producers.begin_join(producer, sequence, version, now)
     }
 
     /// Forgets producers that have been idle for `idle_ms`.

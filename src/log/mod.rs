@@ -22,11 +22,13 @@ mod epochs;
 pub mod format;
 mod found;
 mod index;
+mod joins;
 pub mod legacy;
 #[allow(clippy::module_inception)]
 mod log;
 mod marker;
 mod open;
+mod producer_checks;
 mod producers;
 mod read;
 pub mod reader;
@@ -52,9 +54,10 @@ mod words;
 
 pub use append::{AppendError, Appended};
 pub use check::{
-    BatchRejection, BatchRules, CheckedBatch, Origin, check_batch, check_batch_inline,
+    Admission, BatchRejection, BatchRules, CheckedBatch, Origin, check_batch, check_batch_inline,
 };
 pub use entries::{LogEntry, LogEntryKind};
+pub use joins::JoinGuard;
 pub use log::{ActiveProducer, Log, SyncWork};
 pub use marker::build_marker;
 pub use open::{OpenError, OpenLog, StartMode};

@@ -1,22 +1,21 @@
 //! What a partition remembers of idempotent and transactional producers (Kafka's `ProducerStateManager`).
 //!
 //! Owned by the log's appender. Every change is made by [`Producers::apply`], in live traffic as in recovery; the checks of
-//! a client's batch come before it, in [`Producers::check`], and change nothing.
+//! a batch come before it, in [`Producers::check`](super::producer_checks), and change nothing.
 
 use std::collections::{BTreeMap, HashMap};
 
 use smallvec::SmallVec;
 
-use super::append::AppendError;
 use super::batch::BatchHeader;
-use super::check::Origin;
 use super::format::aborted_index::AbortedEntry;
-use crate::types::{Offset, Outcome, ProducerEpoch, ProducerId, Timestamp};
+use super::joins::{JoinGuard, Joins};
+use crate::types::{
+    Offset, Outcome, ProducerEpoch, ProducerId, ProducerIdAndEpoch, Timestamp, TransactionVersion,
+};
 
 /// How many batches back a resent one is still recognised.
 const RECENT_BATCHES_MAX: usize = 5;
-/// Kafka's −1: no sequence known.
-const NO_SEQUENCE: i32 = -1;
 
 /// One batch as far as it takes to recognise it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub(super) struct RecentBatch {
 }
 
 impl RecentBatch {
-    fn first_sequence(&self) -> i32 {
+    pub(super) fn first_sequence(&self) -> i32 {
         // Sequences live in 0..=2³¹−1 and wrap there.
         self.last_sequence.wrapping_sub(self.offset_delta) & i32::MAX
     }
@@ -52,15 +51,6 @@ pub(super) struct Producer {
     pub(super) recent: SmallVec<[RecentBatch; RECENT_BATCHES_MAX]>,
 }
 
-/// What a batch from a client is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// To be appended.
-    New,
-    /// Here already.
-    Duplicate(RecentBatch),
-}
-
 /// What the record in a control batch of a transaction says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EndMarker {
@@ -74,6 +64,8 @@ pub(super) struct Producers {
     by_id: HashMap<ProducerId, Producer>,
     /// Open transactions by first offset.
     open: BTreeMap<Offset, ProducerId>,
+    /// Producers that are about to open one.
+    joins: Joins,
 }
 
 impl Producers {
@@ -92,34 +84,35 @@ impl Producers {
         all
     }
 
+    /// What is known of one.
+    pub(super) fn get(&self, id: ProducerId) -> Option<&Producer> {
+        self.by_id.get(&id)
+    }
+
+    /// Producers that are about to open a transaction.
+    pub(super) fn joins(&self) -> &Joins {
+        &self.joins
+    }
+
+    /// A producer wants to write to the partition in a transaction, beginning with this sequence number: what it needs to be
+    /// let in once the coordinator has agreed; `None` if its transaction is open here.
+    pub(super) fn begin_join(
+        &mut self,
+        producer: ProducerIdAndEpoch,
+        sequence: i32,
+        version: TransactionVersion,
+        now: Timestamp,
+    ) -> Option<JoinGuard> {
+        let known = self.by_id.get(&producer.id);
+        if known.is_some_and(|known| known.is_in_transaction(producer.epoch)) {
+            return None;
+        }
+        Some(self.joins.begin(producer, sequence, version, now))
+    }
+
     /// First offset of the oldest open transaction.
     pub(super) fn first_unstable(&self) -> Option<Offset> {
         self.open.keys().next().copied()
-    }
-
-    /// May this batch be appended at `at`? Changes nothing.
-    pub(super) fn check(
-        &self,
-        header: &BatchHeader,
-        origin: Origin,
-        at: Offset,
-    ) -> Result<Verdict, AppendError> {
-        let Some(known) = self.by_id.get(&header.producer_id) else { return Ok(Verdict::New) };
-        let has_sequence = origin == Origin::Client;
-        if has_sequence && let Some(duplicate) = known.find_duplicate(header) {
-            return Ok(Verdict::Duplicate(duplicate));
-        }
-        known.check_epoch(header, at)?;
-        if has_sequence {
-            known.check_sequence(header, at)?;
-        }
-        if known.transaction_start.is_some() && !header.is_transactional() {
-            return Err(AppendError::InvalidTransactionState(format!(
-                "Expected transactional write from producer {} at offset {at}",
-                header.producer_id
-            )));
-        }
-        Ok(Verdict::New)
     }
 
     /// Takes in a batch that is in the log; its offsets are final. `marker` is what a control batch of a transaction says.
@@ -131,6 +124,10 @@ impl Producers {
     ) -> Option<AbortedEntry> {
         if !header.has_producer_id() {
             return None;
+        }
+        if header.is_transactional() {
+            // Data opens the transaction, a marker ends it: who still wants in must ask again.
+            self.joins.end(header.producer_id);
         }
         if header.is_control() {
             return match marker {
@@ -179,6 +176,7 @@ impl Producers {
     /// Forgets producers that have been idle for `expiration_ms` and have no transaction open.
     pub(super) fn expire(&mut self, now: Timestamp, expiration_ms: i64) {
         self.by_id.retain(|_, producer| !producer.is_expired(now, expiration_ms));
+        self.joins.expire(now, expiration_ms);
     }
 
     /// Forgets transactions that began below the start of the log.
@@ -203,52 +201,14 @@ impl Producer {
         }
     }
 
+    /// True if its transaction of this epoch is open here.
+    pub(super) fn is_in_transaction(&self, epoch: ProducerEpoch) -> bool {
+        self.transaction_start.is_some() && self.epoch == epoch
+    }
+
     pub(super) fn is_expired(&self, now: Timestamp, expiration_ms: i64) -> bool {
         let idle_ms = now.get().saturating_sub(self.last_timestamp.get());
         self.transaction_start.is_none() && idle_ms >= expiration_ms
-    }
-
-    fn find_duplicate(&self, header: &BatchHeader) -> Option<RecentBatch> {
-        if header.producer_epoch != self.epoch {
-            return None;
-        }
-        let (first, last) = (header.base_sequence, header.last_sequence());
-        let same =
-            |batch: &&RecentBatch| batch.last_sequence == last && batch.first_sequence() == first;
-        self.recent.iter().find(same).copied()
-    }
-
-    fn check_epoch(&self, header: &BatchHeader, at: Offset) -> Result<(), AppendError> {
-        if header.producer_epoch >= self.epoch {
-            return Ok(());
-        }
-        Err(AppendError::InvalidProducerEpoch(format!(
-            "Epoch of producer {} at offset {at} is {}, which is smaller than the last seen epoch {}",
-            header.producer_id, header.producer_epoch, self.epoch
-        )))
-    }
-
-    fn check_sequence(&self, header: &BatchHeader, at: Offset) -> Result<(), AppendError> {
-        let Some(last) = self.recent.last().map(|batch| batch.last_sequence) else { return Ok(()) };
-        let first = header.base_sequence;
-        if header.producer_epoch != self.epoch {
-            if first == 0 {
-                return Ok(());
-            }
-            return Err(AppendError::OutOfOrderSequence(format!(
-                "Invalid sequence number for new epoch of producer {} at offset {at}: {} (request epoch), {first} \
-                 (seq. number), {} (current producer epoch)",
-                header.producer_id, header.producer_epoch, self.epoch
-            )));
-        }
-        if last == NO_SEQUENCE || first == last.wrapping_add(1) & i32::MAX {
-            return Ok(());
-        }
-        Err(AppendError::OutOfOrderSequence(format!(
-            "Out of order sequence number for producer {} at offset {at}: {first} (incoming seq. number), {last} \
-             (current end sequence number)",
-            header.producer_id
-        )))
     }
 
     /// The batches of an older epoch say nothing about the sequences of this one.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use highwater::log::batch::{BatchHeader, HEADER_LEN, compute_crc};
-use highwater::log::{CheckedBatch, Origin};
+use highwater::log::{Admission, CheckedBatch, Origin};
 use highwater::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
 /// Who sends a batch.
@@ -80,7 +80,7 @@ pub fn checked(bytes: &[u8]) -> CheckedBatch<'_> {
         header: BatchHeader::parse(bytes).expect("a header"),
         bytes: Cow::Borrowed(bytes),
         log_append_time: None,
-        origin: Origin::Client,
+        origin: Origin::Client(Admission::Unverified),
     }
 }
 

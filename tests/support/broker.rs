@@ -187,12 +187,10 @@ impl Life {
         records: &[u8],
         timeout: Duration,
     ) -> Step<Produced> {
-        let batch = ProduceBatch {
-            partition: self.find(topic, partition),
-            records: Bytes::copy_from_slice(records),
-        };
-        let batches = vec![batch];
-        self.broker.produce(Produce { acks, timeout, zstd_allowed: true, batches })
+        let records = Bytes::copy_from_slice(records);
+        let batches = vec![ProduceBatch::new(self.find(topic, partition), records)];
+        let (zstd_allowed, transaction) = (true, None);
+        self.broker.produce(Produce { acks, timeout, zstd_allowed, transaction, batches })
     }
 
     /// Produces one batch and waits for the answer.

@@ -1,5 +1,6 @@
 //! Transactions: which shard a transactional id belongs to, the way there, and what partitions ask of it.
 
+mod joining;
 mod markers;
 mod overview;
 
@@ -18,7 +19,7 @@ use crate::coordinator::transactions::{
     TransactionSettings, Transactions,
 };
 use crate::observe::CoordinatorOf;
-use crate::types::{PartitionIndex, TransactionVersion};
+use crate::types::PartitionIndex;
 
 /// Where transactional ids and their transactions are kept (Kafka's `Topic.TRANSACTION_STATE_TOPIC_NAME`).
 pub const TRANSACTION_STATE: &str = "__transaction_state";
@@ -116,19 +117,8 @@ impl Broker {
         self: &Arc<Self>,
         asked: Partitions,
     ) -> BoxFuture<Result<(), TransactionError>> {
-        let id = asked.id.clone();
-        let command = match asked.version {
-            TransactionVersion::V1 => TransactionCommand::VerifyPartitions(asked),
-            TransactionVersion::V2 => TransactionCommand::AddPartitions(asked),
-        };
-        let reply = self.transaction_call(id.as_str(), command);
-        Box::pin(async move {
-            match reply.await.map_err(|_| TransactionError::NotAvailable)? {
-                TransactionReply::AddPartitions(verdict) => verdict,
-                TransactionReply::VerifyPartitions(verdicts) => verdicts.into_iter().collect(),
-                other => unreachable!("a shard answers with the reply of the command: {other:?}"),
-            }
-        })
+        let verdicts = self.join_partitions(asked);
+        Box::pin(async move { verdicts.await.into_iter().collect() })
     }
 
     /// Sends everyone away who waits for a transaction; what comes from now on hears that this is not its coordinator.

@@ -10,10 +10,10 @@ const TRANSACTIONS: &str =
 
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
-    "add.partitions.to.txn.retry.backoff.max.ms": Int = "100", at_least(0), High, read_only, later
-        => TRANSACTIONS;
-    "add.partitions.to.txn.retry.backoff.ms": Int = "20", at_least(1), High, read_only, later
-        => TRANSACTIONS;
+    "add.partitions.to.txn.retry.backoff.max.ms": Int = "100", at_least(0), High, read_only, acts
+        => "Longest time that a write of a transaction waits for the one before to end, before the producer is told to come again.";
+    "add.partitions.to.txn.retry.backoff.ms": Int = "20", at_least(1), High, read_only, acts
+        => "How often a write of a transaction looks meanwhile whether the one before has ended.";
     "errors.deadletterqueue.auto.create.topics.enable": Boolean = "false", ANY, Medium, cluster_wide, later
         => DEAD_LETTERS;
     "errors.deadletterqueue.topic.name.prefix": String = "dlq.", ANY, Medium, cluster_wide, later
@@ -48,8 +48,9 @@ pub(super) const ROWS: &[Setting] = settings! {
         => TRANSACTIONS;
     "transaction.max.timeout.ms": Int = "900000", at_least(1), High, read_only, later
         => TRANSACTIONS;
-    "transaction.partition.verification.enable": Boolean = "true", ANY, Low, cluster_wide, not_here
-        => TRANSACTIONS;
+    "transaction.partition.verification.enable": Boolean = "true", ANY, Low, cluster_wide, acts
+        => "The first write of a transaction to a partition is let in only if its coordinator knows of it, so that no late \
+            write opens a transaction that nobody ends.";
     "transaction.remove.expired.transaction.cleanup.interval.ms": Int = "3600000", at_least(1), Low, read_only, later
         => TRANSACTIONS;
     "transaction.state.log.load.buffer.size": Int = "5242880", at_least(1), High, read_only, later

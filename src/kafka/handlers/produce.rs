@@ -1,7 +1,7 @@
-//! Produce (0), versions 3-13. KIP-98, KIP-110, KIP-219, KIP-467, KIP-482, KIP-516, KIP-951.
+//! Produce (0), versions 3-13. KIP-98, KIP-110, KIP-219, KIP-467, KIP-482, KIP-516, KIP-890, KIP-951.
 //!
-//! acks=0 answers nothing; an error there closes the connection. There is no transaction coordinator yet: a transactional batch is
-//! refused as one of a transaction that its partition is not part of.
+//! acks=0 answers nothing; an error there closes the connection. Up to version 11 the partitions of a transactional batch must
+//! have been added to the transaction, from version 12 on writing to them adds them (KIP-890).
 
 use std::time::Duration;
 
@@ -9,19 +9,28 @@ use smallvec::SmallVec;
 
 use crate::broker::topics::is_internal;
 use crate::broker::{
-    Acks, Lookup, PartitionAppendError, Produce, ProduceBatch, ProduceError, Produced, Step,
+    Acks, Lookup, PartitionAppendError, Produce, ProduceBatch, ProduceError, ProduceTransaction,
+    Produced, Step,
 };
+use crate::coordinator::TransactionalId;
+use crate::coordinator::transactions::TransactionError;
 use crate::kafka::codec::TopicKey;
 use crate::kafka::codec::produce::{PartitionAnswer, ProduceRequest, ProduceResponse};
 use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response};
 use crate::log::{AppendError, Appended, BatchRejection};
-use crate::types::{PartitionIndex, TopicId};
+use crate::types::{PartitionIndex, TopicId, TransactionVersion};
 
 /// The client id that may write to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`).
 const ADMIN_CLIENT: &str = "__admin_client";
 
 /// First version that may carry zstd.
 const ZSTD_FROM: i16 = 7;
+
+/// First version that knows TRANSACTION_ABORTABLE.
+const ABORTABLE_FROM: i16 = 11;
+
+/// First version that adds partitions to transactions.
+const TRANSACTION_V2_FROM: i16 = 12;
 
 /// Answers a Produce request.
 pub fn handle(request: Request) -> Outcome {
@@ -39,6 +48,7 @@ pub fn handle(request: Request) -> Outcome {
         acks,
         timeout: Duration::from_millis(u64::try_from(body.timeout_ms).unwrap_or(0)),
         zstd_allowed: request.version >= ZSTD_FROM,
+        transaction: transaction(&request, &body),
         batches: batches(&request, &body),
     });
     match step {
@@ -83,6 +93,12 @@ fn acks_of(acks: i16) -> Option<Acks> {
     }
 }
 
+fn transaction(request: &Request, body: &ProduceRequest) -> Option<ProduceTransaction> {
+    let is_v2 = request.version >= TRANSACTION_V2_FROM;
+    let version = if is_v2 { TransactionVersion::V2 } else { TransactionVersion::V1 };
+    body.transactional_id().map(|id| ProduceTransaction { id: TransactionalId::new(id), version })
+}
+
 fn batches(request: &Request, body: &ProduceRequest) -> Vec<ProduceBatch> {
     let broker = &request.broker;
     let mut batches = Vec::with_capacity(body.partitions);
@@ -95,7 +111,7 @@ fn batches(request: &Request, body: &ProduceRequest) -> Vec<ProduceBatch> {
                 TopicKey::Id(id) => broker.find_by_id(id, partition.index),
             };
             let records = partition.records.map(|records| body.share(records)).unwrap_or_default();
-            batches.push(ProduceBatch { partition: lookup, records });
+            batches.push(ProduceBatch::new(lookup, records));
         }
     }
     batches
@@ -250,14 +266,15 @@ impl Reply<'_> {
         index: PartitionIndex,
         error: &ProduceError,
     ) {
-        let code = match (code(error), key) {
+        let code = match (code(error, self.request.version), key) {
             (ErrorCode::UnknownTopicOrPartition, key) if is_barred(self.request, key) => {
                 ErrorCode::InvalidTopicException
             }
             (ErrorCode::UnknownTopicOrPartition, TopicKey::Id(id)) => self.unknown_by_id(id),
             (code, _) => code,
         };
-        let message = matches!(error, ProduceError::Rejected(_)).then(|| error.to_string());
+        let has_message = matches!(error, ProduceError::Rejected(_) | ProduceError::Transaction(_));
+        let message = has_message.then(|| error.to_string());
         let records: Vec<(i32, Option<&str>)> = record_errors(error)
             .iter()
             .map(|(position, reason)| (*position, Some(reason.as_str())))
@@ -297,7 +314,7 @@ fn record_errors(error: &ProduceError) -> &[(i32, String)] {
     }
 }
 
-fn code(error: &ProduceError) -> ErrorCode {
+fn code(error: &ProduceError, version: i16) -> ErrorCode {
     match error {
         ProduceError::UnknownPartition => ErrorCode::UnknownTopicOrPartition,
         ProduceError::Rejected(rejection) => match rejection {
@@ -316,10 +333,33 @@ fn code(error: &ProduceError) -> ErrorCode {
                 AppendError::OutOfOrderSequence(_) => ErrorCode::OutOfOrderSequenceNumber,
                 AppendError::InvalidProducerEpoch(_) => ErrorCode::InvalidProducerEpoch,
                 AppendError::InvalidTransactionState(_) => ErrorCode::InvalidTxnState,
+                AppendError::CoordinatorFenced(_) => ErrorCode::TransactionCoordinatorFenced,
                 AppendError::DiskFull | AppendError::Io(_) => ErrorCode::KafkaStorageError,
             },
         },
         ProduceError::Open(_) | ProduceError::SyncFailed => ErrorCode::KafkaStorageError,
         ProduceError::TimedOut => ErrorCode::RequestTimedOut,
+        ProduceError::Transaction(refusal) => transaction_code(*refusal, version),
+        ProduceError::SeveralProducers => ErrorCode::InvalidProducerIdMapping,
+    }
+}
+
+/// Producers expect other codes here than from the coordinator itself: what only takes time is NOT_ENOUGH_REPLICAS, which all of
+/// them try again, without asking for metadata.
+fn transaction_code(refusal: TransactionError, version: i16) -> ErrorCode {
+    match refusal {
+        TransactionError::InvalidRequest => ErrorCode::InvalidRequest,
+        TransactionError::InvalidTimeout => ErrorCode::InvalidTransactionTimeout,
+        TransactionError::InvalidProducerIdMapping => ErrorCode::InvalidProducerIdMapping,
+        TransactionError::ProducerFenced => ErrorCode::InvalidProducerEpoch,
+        TransactionError::ConcurrentTransactions if version >= TRANSACTION_V2_FROM => {
+            ErrorCode::ConcurrentTransactions
+        }
+        TransactionError::ConcurrentTransactions | TransactionError::NotAvailable => {
+            ErrorCode::NotEnoughReplicas
+        }
+        TransactionError::Abortable if version >= ABORTABLE_FROM => ErrorCode::TransactionAbortable,
+        TransactionError::Abortable | TransactionError::InvalidState => ErrorCode::InvalidTxnState,
+        TransactionError::NotFound => ErrorCode::TransactionalIdNotFound,
     }
 }
