@@ -49,6 +49,12 @@ impl ProducerIds {
         take_first(&mut *self.block.try_lock()?)
     }
 
+    /// True if an id is left and nobody is taking a new block. Never blocks.
+    fn is_at_hand(&self) -> bool {
+        let block = self.block.try_lock();
+        block.is_some_and(|block| block.as_ref().is_some_and(|block| block.count > 0))
+    }
+
     /// Takes a new block unless something of the last one is left. Blocks on the metadata journal.
     fn refill(&self) -> Result<(), MetadataError> {
         let mut block = self.block.lock();
@@ -83,6 +89,15 @@ fn take_first(block: &mut Option<ProducerIdBlock>) -> Option<ProducerId> {
 }
 
 impl Broker {
+    /// Makes sure that an id is at hand for a coordinator, which cannot wait for one.
+    pub fn ensure_producer_ids(self: &Arc<Self>) -> Step<Result<(), MetadataError>> {
+        if self.producer_ids.is_at_hand() {
+            return Step::Now(Ok(()));
+        }
+        let ids = Arc::clone(&self.producer_ids);
+        Step::later(off_thread(move || ids.refill()))
+    }
+
     /// A producer id that nobody had before.
     pub fn next_producer_id(self: &Arc<Self>) -> Step<Result<ProducerId, MetadataError>> {
         if let Some(id) = self.producer_ids.take() {

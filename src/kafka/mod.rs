@@ -15,6 +15,7 @@ mod handler;
 pub mod handlers;
 pub mod network;
 mod read_errors;
+mod transactions;
 pub mod wire;
 
 pub use errors::ErrorCode;

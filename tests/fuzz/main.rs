@@ -17,6 +17,9 @@ mod seeds;
 mod targets;
 #[path = "../wire/topic_ids.rs"]
 mod topic_ids;
+#[allow(dead_code, reason = "responses are not decoded here")]
+#[path = "../wire/txn_offsets.rs"]
+mod txn_offsets;
 
 use harness::{Target, fuzz};
 

@@ -29,15 +29,7 @@ fn is_compared(capture: &Capture) -> bool {
     let api = Api::find(capture.key);
     (8..LIST_GROUPS).contains(&capture.key)
         && api.is_some_and(|api| api.versions.contains(&capture.version))
-        && !asks_for_a_transaction(capture)
         && !(capture.key == OFFSET_FETCH && capture.client == "sarama" && tells_an_offset(capture))
-}
-
-/// FindCoordinator with key type 1.
-fn asks_for_a_transaction(capture: &Capture) -> bool {
-    let last = if capture.version >= 3 { 2 } else { 1 };
-    let at = capture.request.len() - last;
-    capture.key == FIND_COORDINATOR && capture.version >= 1 && capture.request[at] == 1
 }
 
 /// The place of a request in the life of a member.

@@ -13,8 +13,10 @@ use crate::member::{HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, Member, SYNC_GROUP, join
 
 const FIND_COORDINATOR: i16 = 10;
 
+const GROUP: i8 = 0;
+const TRANSACTION: i8 = 1;
+
 const NONE: i16 = 0;
-const COORDINATOR_NOT_AVAILABLE: i16 = 15;
 const ILLEGAL_GENERATION: i16 = 22;
 const INCONSISTENT_GROUP_PROTOCOL: i16 = 23;
 const INVALID_GROUP_ID: i16 = 24;
@@ -24,29 +26,28 @@ const INVALID_REQUEST: i16 = 42;
 const FENCED_INSTANCE_ID: i16 = 82;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_coordinator_is_this_broker_in_every_version() {
+async fn the_coordinator_of_groups_and_transactions_is_this_broker_in_every_version() {
     let mut session = Session::start().await;
     let port = i32::from(session.broker.address.port());
-    for version in 0..=5 {
-        let answer = find(&mut session, version, 0, &["g", ""]).await;
-        for (key, node) in answer {
-            assert_eq!(node, (NONE, 1, "127.0.0.1".to_owned(), port), "v{version} {key}");
+    for (key_type, versions) in [(GROUP, 0..=5), (TRANSACTION, 1..=5)] {
+        for version in versions {
+            for (key, node) in find(&mut session, version, key_type, &["g", ""]).await {
+                let here = (NONE, 1, "127.0.0.1".to_owned(), port);
+                assert_eq!(node, here, "v{version} {key_type} {key}");
+            }
         }
     }
     session.broker.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_is_no_coordinator_of_transactions_and_of_unknown_things() {
+async fn there_is_no_coordinator_of_unknown_things() {
     let mut session = Session::start().await;
     for version in 1..=5 {
-        let nobody = |error| (error, -1, String::new(), -1);
-        for (_, node) in find(&mut session, version, 1, &["t"]).await {
-            assert_eq!(node, nobody(COORDINATOR_NOT_AVAILABLE), "v{version}");
-        }
         for key_type in [2, 3, -1, i8::MAX] {
             for (_, node) in find(&mut session, version, key_type, &["t"]).await {
-                assert_eq!(node, nobody(INVALID_REQUEST), "v{version} {key_type}");
+                let nobody = (INVALID_REQUEST, -1, String::new(), -1);
+                assert_eq!(node, nobody, "v{version} {key_type}");
             }
         }
     }

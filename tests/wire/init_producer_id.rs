@@ -8,7 +8,7 @@ use kafka_protocol::protocol::StrBytes;
 use crate::calls::{INIT_PRODUCER_ID, Session};
 
 const NONE: i16 = 0;
-const COORDINATOR_NOT_AVAILABLE: i16 = 15;
+const NOT_COORDINATOR: i16 = 16;
 const INVALID_REQUEST: i16 = 42;
 
 fn request() -> InitProducerIdRequest {
@@ -39,7 +39,7 @@ async fn what_cannot_be_served_is_refused() {
         request().with_transactional_id(Some(StrBytes::from_static_str(id).into()))
     };
     let cases = [
-        (with_id("a-transaction"), COORDINATOR_NOT_AVAILABLE),
+        (with_id("nobody-asked-where-to-go"), NOT_COORDINATOR),
         (with_id(""), INVALID_REQUEST),
         (request().with_producer_id(5.into()), INVALID_REQUEST),
         (request().with_producer_epoch(5), INVALID_REQUEST),

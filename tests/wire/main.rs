@@ -41,4 +41,5 @@ mod synthetic;
 mod topic_ids;
 mod topics;
 mod translation;
+mod txn_offsets;
 mod versions;

@@ -4,7 +4,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use kafka_protocol::messages::*;
 use kafka_protocol::protocol::{Decodable, Encodable};
 
-use crate::topic_ids;
+use crate::{topic_ids, txn_offsets};
 
 /// A message that the generated decoder read.
 pub(crate) struct Decoded {
@@ -30,7 +30,8 @@ macro_rules! by_key {
     ($($key:literal => $request:ident, $response:ident;)*) => {
         /// Decodes the body of a request.
         pub(crate) fn request(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
-            if let Some(decoded) = topic_ids::request(key, version, &body) {
+            let own = topic_ids::request(key, version, &body);
+            if let Some(decoded) = own.or_else(|| txn_offsets::request(key, version, &body)) {
                 return decoded;
             }
             match key {
@@ -41,6 +42,9 @@ macro_rules! by_key {
 
         /// Decodes the body of a response.
         pub(crate) fn response(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
+            if let Some(decoded) = txn_offsets::response(key, version, &body) {
+                return decoded;
+            }
             match key {
                 $($key => recode::<$response>(body, version),)*
                 _ => Err(format!("API {key} has no row here")),
@@ -69,6 +73,10 @@ by_key! {
     21 => DeleteRecordsRequest, DeleteRecordsResponse;
     22 => InitProducerIdRequest, InitProducerIdResponse;
     23 => OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse;
+    24 => AddPartitionsToTxnRequest, AddPartitionsToTxnResponse;
+    25 => AddOffsetsToTxnRequest, AddOffsetsToTxnResponse;
+    26 => EndTxnRequest, EndTxnResponse;
+    28 => TxnOffsetCommitRequest, TxnOffsetCommitResponse;
     32 => DescribeConfigsRequest, DescribeConfigsResponse;
     33 => AlterConfigsRequest, AlterConfigsResponse;
     35 => DescribeLogDirsRequest, DescribeLogDirsResponse;
@@ -79,6 +87,8 @@ by_key! {
     46 => ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
     47 => OffsetDeleteRequest, OffsetDeleteResponse;
     60 => DescribeClusterRequest, DescribeClusterResponse;
+    65 => DescribeTransactionsRequest, DescribeTransactionsResponse;
+    66 => ListTransactionsRequest, ListTransactionsResponse;
     68 => ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse;
     69 => ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse;
     74 => ListConfigResourcesRequest, ListConfigResourcesResponse;

@@ -1,7 +1,6 @@
 //! OffsetCommit and OffsetFetch of version 10, which name topics by id: the generated codec does not know their requests.
 
 use bytes::{Bytes, BytesMut};
-use highwater::kafka::Disconnect;
 use highwater::kafka::codec::offsets::{self, TOPIC_IDS_FROM};
 use highwater::kafka::wire::Writer;
 use highwater::types::Uuid;
@@ -23,18 +22,19 @@ pub(crate) fn request(key: i16, version: i16, body: &Bytes) -> Option<Result<Dec
         return None;
     }
     match key {
-        OFFSET_COMMIT => Some(recode(body, offsets::commit_request, commit)),
-        OFFSET_FETCH => Some(recode(body, offsets::fetch_request, fetch)),
+        OFFSET_COMMIT => Some(recode(body, |body| offsets::commit_request(body, version), commit)),
+        OFFSET_FETCH => Some(recode(body, |body| offsets::fetch_request(body, version), fetch)),
         _ => None,
     }
 }
 
-fn recode<M: std::fmt::Debug>(
+/// Reads `body` and writes it again.
+pub(crate) fn recode<M: std::fmt::Debug, E: std::fmt::Display>(
     body: &Bytes,
-    decode: fn(Bytes, i16) -> Result<M, Disconnect>,
+    decode: impl Fn(Bytes) -> Result<M, E>,
     encode: fn(&M) -> Bytes,
 ) -> Result<Decoded, String> {
-    let read = |len: usize| decode(body.slice(..len), TOPIC_IDS_FROM);
+    let read = |len: usize| decode(body.slice(..len));
     let message = read(body.len()).map_err(|error| error.to_string())?;
     // The message ends with the byte without which it cannot be read.
     let lens: Vec<usize> = (0..=body.len()).collect();

@@ -1,9 +1,11 @@
 //! From bytes to messages and back: the generated codec behind the guard, hand-written ones on the hot paths.
 
+mod arrays;
 mod convert;
 pub mod fetch;
 pub mod offsets;
 pub mod produce;
+pub mod txn_offsets;
 
 pub use convert::{broker, brokers, names, optional_text, topic_name};
 
@@ -11,7 +13,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 
 use super::handler::{Disconnect, Outcome, Request, Response};
-use super::wire::Writer;
+use super::wire::{Malformed, Writer};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, Uuid};
 
 /// Decodes the body of `request` with the generated decoder. The connection has checked the body with the guard before the
@@ -145,6 +147,10 @@ impl Progress {
     fn finish(&self) {
         assert!(self.topics_left == 0 && self.partitions_left == 0, "fewer than announced");
     }
+}
+
+fn malformed(malformed: Malformed) -> Disconnect {
+    Disconnect(format!("malformed body: {malformed}"))
 }
 
 fn unencodable<M>(version: i16, error: &dyn std::fmt::Display) -> Disconnect {

@@ -9,9 +9,9 @@ use kafka_protocol::messages::offset_fetch_request::{
     OffsetFetchRequestGroup, OffsetFetchRequestTopics,
 };
 use kafka_protocol::messages::{OffsetCommitRequest, OffsetFetchRequest};
-use kafka_protocol::protocol::StrBytes;
 
-use super::{decode_body, id_to_wire, text};
+use super::arrays::{array, nullable_array, nullable_text};
+use super::{decode_body, id_to_wire, malformed, text};
 use crate::kafka::handler::Disconnect;
 use crate::kafka::wire::{Malformed, Reader};
 
@@ -32,10 +32,6 @@ pub fn fetch_request(body: Bytes, version: i16) -> Result<OffsetFetchRequest, Di
         return decode_body(body, version);
     }
     fetch_by_id(&mut Reader::new(&body, true)).map_err(malformed)
-}
-
-fn malformed(malformed: Malformed) -> Disconnect {
-    Disconnect(format!("malformed body: {malformed}"))
 }
 
 fn commit_by_id(reader: &mut Reader<'_>) -> Result<OffsetCommitRequest, Malformed> {
@@ -91,27 +87,4 @@ fn fetch_topic(reader: &mut Reader<'_>) -> Result<OffsetFetchRequestTopics, Malf
         .with_partition_indexes(array(reader, Reader::int32)?);
     reader.skip_tags()?;
     Ok(topic)
-}
-
-fn nullable_text(reader: &mut Reader<'_>) -> Result<Option<StrBytes>, Malformed> {
-    Ok(reader.nullable_text()?.map(text))
-}
-
-/// What reads one element of an array.
-type Element<'a, T> = fn(&mut Reader<'a>) -> Result<T, Malformed>;
-
-fn array<'a, T>(reader: &mut Reader<'a>, element: Element<'a, T>) -> Result<Vec<T>, Malformed> {
-    let at = reader.position();
-    nullable_array(reader, element)?.ok_or(Malformed::Null { at })
-}
-
-fn nullable_array<'a, T>(
-    reader: &mut Reader<'a>,
-    element: Element<'a, T>,
-) -> Result<Option<Vec<T>>, Malformed> {
-    let is_null = { *reader }.len()?.is_none();
-    // The vector grows with what is really there: an element of one byte on the wire may take a hundred here.
-    let count = reader.elements(1)?;
-    let elements: Result<Vec<T>, Malformed> = (0..count).map(|_| element(reader)).collect();
-    Ok(Some(elements?).filter(|_| !is_null))
 }

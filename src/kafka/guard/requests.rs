@@ -176,6 +176,57 @@ pub static OFFSET_FOR_LEADER_EPOCH: &[Field] = &[
     ])),
 ];
 
+/// AddPartitionsToTxn (24).
+pub static ADD_PARTITIONS_TO_TXN: &[Field] = &[
+    since(
+        4,
+        Structs(&[
+            always(Text),
+            always(INT64),
+            always(INT16),
+            always(BYTE),
+            always(Structs(&[always(Text), always(List(&INT32))])),
+        ]),
+    ),
+    until(3, Text),
+    until(3, INT64),
+    until(3, INT16),
+    until(3, Structs(&[always(Text), always(List(&INT32))])),
+];
+
+/// AddOffsetsToTxn (25).
+pub static ADD_OFFSETS_TO_TXN: &[Field] =
+    &[always(Text), always(INT64), always(INT16), always(Text)];
+
+/// EndTxn (26).
+pub static END_TXN: &[Field] = &[always(Text), always(INT64), always(INT16), always(BYTE)];
+
+/// WriteTxnMarkers (27).
+pub static WRITE_TXN_MARKERS: &[Field] = &[always(Structs(&[
+    always(INT64),
+    always(INT16),
+    always(BYTE),
+    always(Structs(&[always(Text), always(List(&INT32))])),
+    always(INT32),
+    since(2, BYTE),
+]))];
+
+/// TxnOffsetCommit (28).
+pub static TXN_OFFSET_COMMIT: &[Field] = &[
+    always(Text),
+    always(Text),
+    always(INT64),
+    always(INT16),
+    since(3, INT32),
+    since(3, Text),
+    since(3, Text),
+    always(Structs(&[
+        until(5, Text),
+        since(6, UUID),
+        always(Structs(&[always(INT32), always(INT64), since(2, INT32), always(Text)])),
+    ])),
+];
+
 /// DescribeConfigs (32).
 pub static DESCRIBE_CONFIGS: &[Field] = &[
     always(Structs(&[always(BYTE), always(Text), always(List(&Text))])),
@@ -226,6 +277,16 @@ pub static OFFSET_DELETE: &[Field] =
 
 /// DescribeCluster (60).
 pub static DESCRIBE_CLUSTER: &[Field] = &[always(BYTE), since(1, BYTE), since(2, BYTE)];
+
+/// DescribeProducers (61).
+pub static DESCRIBE_PRODUCERS: &[Field] = &[always(Structs(&[always(Text), always(List(&INT32))]))];
+
+/// DescribeTransactions (65).
+pub static DESCRIBE_TRANSACTIONS: &[Field] = &[always(List(&Text))];
+
+/// ListTransactions (66).
+pub static LIST_TRANSACTIONS: &[Field] =
+    &[always(List(&Text)), always(List(&INT64)), since(1, INT64), since(2, Text)];
 
 /// ConsumerGroupHeartbeat (68).
 pub static CONSUMER_GROUP_HEARTBEAT: &[Field] = &[

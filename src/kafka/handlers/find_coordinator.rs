@@ -1,13 +1,15 @@
 //! FindCoordinator (10), versions 0-5. KIP-98, KIP-482, KIP-699, KIP-890.
 //!
-//! One node coordinates every group. Deviations: `__consumer_offsets` is made at the first question and the answer given at once,
-//! where Kafka answers COORDINATOR_NOT_AVAILABLE until it is there. There is no coordinator of transactions yet.
+//! One node coordinates every group and every transaction. Deviation: `__consumer_offsets` and `__transaction_state` are made at the
+//! first question and the answer given at once, where Kafka answers COORDINATOR_NOT_AVAILABLE until they are there.
 
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
 use kafka_protocol::messages::{BrokerId, FindCoordinatorRequest, FindCoordinatorResponse};
 use kafka_protocol::protocol::StrBytes;
 
-use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, codec, groups};
+use crate::kafka::{
+    Disconnect, ErrorCode, Outcome, Request, Response, codec, groups, transactions,
+};
 
 const GROUP: i8 = 0;
 const TRANSACTION: i8 = 1;
@@ -23,16 +25,20 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let nobody = match body.key_type {
-        GROUP => None,
-        TRANSACTION => Some(ErrorCode::CoordinatorNotAvailable),
-        _ => Some(ErrorCode::InvalidRequest),
-    };
-    let version = request.version;
-    // Nobody asks for a group: no reason to make its topic.
-    let nothing = version >= SEVERAL_FROM && body.coordinator_keys.is_empty();
-    if nobody.is_some() || nothing {
-        return respond(&request, &body, nobody.unwrap_or(ErrorCode::None)).into();
+    let known = matches!(body.key_type, GROUP | TRANSACTION);
+    // Nobody asks for a coordinator: no reason to make its topic.
+    let nothing = request.version >= SEVERAL_FROM && body.coordinator_keys.is_empty();
+    if !known || nothing {
+        let code = if known { ErrorCode::None } else { ErrorCode::InvalidRequest };
+        return respond(&request, &body, code).into();
+    }
+    if body.key_type == TRANSACTION {
+        let step = request.broker.ensure_transaction_topic();
+        return Outcome::of_step(step, move |made| {
+            let code =
+                made.map_or_else(|error| transactions::call_code(&error), |()| ErrorCode::None);
+            respond(&request, &body, code)
+        });
     }
     let step = request.broker.ensure_group_topic();
     Outcome::of_step(step, move |made| {
@@ -95,5 +101,14 @@ impl Node {
             .with_host(self.host.clone())
             .with_port(self.port)
             .with_error_code(self.code.number())
+            .with_error_message(Some(self.message_of_key()))
+    }
+
+    /// Kafka tells a request that makes no sense what may be wrong with it, and says nothing else in words.
+    fn message_of_key(&self) -> StrBytes {
+        match self.code {
+            ErrorCode::InvalidRequest => codec::text(self.code.text()),
+            _ => StrBytes::default(),
+        }
     }
 }

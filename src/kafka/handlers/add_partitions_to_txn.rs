@@ -1,0 +1,186 @@
+//! AddPartitionsToTxn (24), versions 0-5. KIP-98, KIP-482, KIP-588, KIP-890.
+//!
+//! Clients ask for one transaction, up to version 3. From version 4 on brokers ask for several, and may ask whether partitions
+//! were added before. Such a request is under the rules of transactions of version 2, as in Kafka, which advertises it too.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use kafka_protocol::messages::add_partitions_to_txn_request::{
+    AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction,
+};
+use kafka_protocol::messages::add_partitions_to_txn_response::{
+    AddPartitionsToTxnPartitionResult, AddPartitionsToTxnResult, AddPartitionsToTxnTopicResult,
+};
+use kafka_protocol::messages::{AddPartitionsToTxnRequest, AddPartitionsToTxnResponse};
+
+use crate::broker::{BoxFuture, Broker};
+use crate::coordinator::transactions::{Partitions, TransactionCommand, TransactionReply};
+use crate::kafka::transactions::{self, Codes};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::metadata::Image;
+use crate::types::{PartitionIndex, TopicPartition, TransactionVersion};
+
+/// First version with several transactions.
+const SEVERAL_FROM: i16 = 4;
+const FENCED_FROM: i16 = 2;
+/// Only partitions that are looked for may be missing, and whoever looks for them knows the code.
+const ABORTABLE_FROM: i16 = SEVERAL_FROM;
+
+/// Answers an AddPartitionsToTxn request.
+pub fn handle(request: Request) -> Outcome {
+    let body: AddPartitionsToTxnRequest = match codec::decode(&request) {
+        Ok(body) => body,
+        Err(disconnect) => return Outcome::Close(disconnect),
+    };
+    let Request { version, broker, .. } = request;
+    let transactions = if version < SEVERAL_FROM { vec![alone(body)] } else { body.transactions };
+    let image = broker.metadata.image();
+    let mut asked = Vec::with_capacity(transactions.len());
+    for mut transaction in transactions {
+        transaction.topics = merged(transaction.topics);
+        let codes = add(&broker, &image, &transaction, version);
+        asked.push((transaction, codes));
+    }
+    groups::later(version, async move {
+        let mut results = Vec::with_capacity(asked.len());
+        for (transaction, codes) in asked {
+            results.push(result(transaction, codes.await));
+        }
+        response(results, version)
+    })
+}
+
+/// The transaction of a request of a client.
+fn alone(body: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction {
+    AddPartitionsToTxnTransaction::default()
+        .with_transactional_id(body.v3_and_below_transactional_id)
+        .with_producer_id(body.v3_and_below_producer_id)
+        .with_producer_epoch(body.v3_and_below_producer_epoch)
+        .with_topics(body.v3_and_below_topics)
+}
+
+/// What is named twice is added and answered once.
+fn merged(topics: Vec<AddPartitionsToTxnTopic>) -> Vec<AddPartitionsToTxnTopic> {
+    let mut places = HashMap::with_capacity(topics.len());
+    let mut merged: Vec<AddPartitionsToTxnTopic> = Vec::with_capacity(topics.len());
+    for topic in topics {
+        match places.entry(topic.name.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(merged.len());
+                merged.push(topic);
+            }
+            Entry::Occupied(place) => merged[*place.get()].partitions.extend(topic.partitions),
+        }
+    }
+    for topic in &mut merged {
+        topic.partitions.sort_unstable();
+        topic.partitions.dedup();
+    }
+    merged
+}
+
+/// The code of each partition, in order, once it is known. What asks the coordinator stands in its queue when this returns.
+fn add(
+    broker: &Arc<Broker>,
+    image: &Image,
+    transaction: &AddPartitionsToTxnTransaction,
+    version: i16,
+) -> BoxFuture<Vec<ErrorCode>> {
+    let found = lookup(image, &transaction.topics);
+    let count = found.len();
+    if found.iter().any(Option::is_none) {
+        return Box::pin(std::future::ready(found.iter().map(refusal).collect()));
+    }
+    let id = (&**transaction.transactional_id).into();
+    let several = version >= SEVERAL_FROM;
+    let partitions = Partitions {
+        id,
+        producer: transactions::producer(transaction.producer_id.0, transaction.producer_epoch),
+        partitions: found.into_iter().flatten().collect(),
+        version: if several { TransactionVersion::V2 } else { TransactionVersion::V1 },
+    };
+    let codes = Codes::of(version, FENCED_FROM, ABORTABLE_FROM);
+    if several && transaction.verify_only {
+        return verify(broker, partitions, codes);
+    }
+    let id = partitions.id.clone();
+    let command = TransactionCommand::AddPartitions(partitions);
+    let added = transactions::ask(broker, &id, command, codes, |reply| match reply {
+        TransactionReply::AddPartitions(added) => added,
+        other => transactions::unexpected(&other),
+    });
+    Box::pin(async move { vec![added.await.err().unwrap_or(ErrorCode::None); count] })
+}
+
+/// One missing partition is enough: nothing is added then.
+fn refusal(found: &Option<TopicPartition>) -> ErrorCode {
+    match found {
+        Some(_) => ErrorCode::OperationNotAttempted,
+        None => ErrorCode::UnknownTopicOrPartition,
+    }
+}
+
+fn lookup(image: &Image, topics: &[AddPartitionsToTxnTopic]) -> Vec<Option<TopicPartition>> {
+    let mut found = Vec::new();
+    for asked in topics {
+        let topic = image.topic(&asked.name);
+        found.extend(asked.partitions.iter().map(|&index| {
+            let partition = PartitionIndex::new(index);
+            let topic = topic.filter(|topic| topic.partition(partition).is_some())?;
+            Some(TopicPartition { topic: topic.name.clone(), partition })
+        }));
+    }
+    found
+}
+
+fn verify(broker: &Arc<Broker>, partitions: Partitions, codes: Codes) -> BoxFuture<Vec<ErrorCode>> {
+    let (id, count) = (partitions.id.clone(), partitions.partitions.len());
+    let command = TransactionCommand::VerifyPartitions(partitions);
+    let verified = transactions::ask(broker, &id, command, codes, |reply| match reply {
+        TransactionReply::VerifyPartitions(verdicts) => Ok(verdicts),
+        other => transactions::unexpected(&other),
+    });
+    Box::pin(async move {
+        match verified.await {
+            Ok(verdicts) => {
+                let code = |verdict: Result<(), _>| {
+                    verdict.err().map_or(ErrorCode::None, |error| codes.code(error))
+                };
+                verdicts.into_iter().map(code).collect()
+            }
+            Err(code) => vec![code; count],
+        }
+    })
+}
+
+fn result(
+    transaction: AddPartitionsToTxnTransaction,
+    codes: Vec<ErrorCode>,
+) -> AddPartitionsToTxnResult {
+    let mut codes = codes.into_iter();
+    let topics = transaction.topics.into_iter().map(|topic| {
+        let partitions = topic.partitions.into_iter().zip(codes.by_ref());
+        let partitions = partitions.map(|(index, code)| {
+            AddPartitionsToTxnPartitionResult::default()
+                .with_partition_index(index)
+                .with_partition_error_code(code.number())
+        });
+        AddPartitionsToTxnTopicResult::default()
+            .with_results_by_partition(partitions.collect())
+            .with_name(topic.name)
+    });
+    AddPartitionsToTxnResult::default()
+        .with_topic_results(topics.collect())
+        .with_transactional_id(transaction.transactional_id)
+}
+
+fn response(results: Vec<AddPartitionsToTxnResult>, version: i16) -> AddPartitionsToTxnResponse {
+    let response = AddPartitionsToTxnResponse::default();
+    if version >= SEVERAL_FROM {
+        return response.with_results_by_transaction(results);
+    }
+    let topics = results.into_iter().flat_map(|result| result.topic_results);
+    response.with_results_by_topic_v3_and_below(topics.collect())
+}

@@ -1,0 +1,110 @@
+//! ListTransactions (66), versions 0-2. KIP-664, KIP-994, KIP-1152.
+
+use std::time::Duration;
+
+use kafka_protocol::messages::list_transactions_response::TransactionState as ListedTransaction;
+use kafka_protocol::messages::{
+    ListTransactionsRequest, ListTransactionsResponse, ProducerId as WireProducerId,
+};
+use kafka_protocol::protocol::StrBytes;
+use regex::{Regex, RegexBuilder};
+
+use crate::broker::TransactionCallError;
+use crate::coordinator::transactions::{
+    ListFilter, TransactionCommand, TransactionListing, TransactionReply,
+};
+use crate::kafka::transactions::{self, state_name, state_of};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::types::ProducerId;
+
+/// What a pattern may compile to, in bytes. Beyond it, it counts as invalid.
+const PATTERN_SIZE_MAX: usize = 1 << 20;
+
+/// Answers a ListTransactions request.
+pub fn handle(request: Request) -> Outcome {
+    let body: ListTransactionsRequest = match codec::decode(&request) {
+        Ok(body) => body,
+        Err(disconnect) => return Outcome::Close(disconnect),
+    };
+    let version = request.version;
+    let unknown: Vec<StrBytes> =
+        body.state_filters.iter().filter(|name| state_of(name).is_none()).cloned().collect();
+    let Ok(filter) = filter(&body) else {
+        return codec::reply(&failed(ErrorCode::InvalidRegularExpression), version);
+    };
+    // An empty filter would ask for all.
+    if !unknown.is_empty() && filter.states.is_empty() {
+        return codec::reply(&response(Vec::new(), unknown), version);
+    }
+    let listed = request.broker.transaction_call_each(|| TransactionCommand::List(filter.clone()));
+    groups::later(version, async move { response(listed.await, unknown) })
+}
+
+fn filter(body: &ListTransactionsRequest) -> Result<ListFilter, regex::Error> {
+    let pattern = body.transactional_id_pattern.as_deref().filter(|pattern| !pattern.is_empty());
+    Ok(ListFilter {
+        states: body.state_filters.iter().filter_map(|name| state_of(name)).collect(),
+        producers: body.producer_id_filters.iter().map(|id| ProducerId::new(id.0)).collect(),
+        longer_than: u64::try_from(body.duration_filter).ok().map(Duration::from_millis),
+        pattern: pattern.map(compiled).transpose()?,
+    })
+}
+
+/// The pattern that whole names match.
+fn compiled(pattern: &str) -> Result<Regex, regex::Error> {
+    let compile = |pattern: &str| {
+        let mut builder = RegexBuilder::new(pattern);
+        builder.size_limit(PATTERN_SIZE_MAX).dfa_size_limit(PATTERN_SIZE_MAX).build()
+    };
+    // On its own first: what follows must not complete it.
+    compile(pattern)?;
+    compile(&format!(r"\A(?:{pattern})\z"))
+}
+
+/// A shard that this node has lost has no transactions here; any other failure is that of the whole request.
+fn response(
+    shards: Vec<Result<TransactionReply, TransactionCallError>>,
+    unknown: Vec<StrBytes>,
+) -> ListTransactionsResponse {
+    let mut states = Vec::new();
+    for shard in shards {
+        match shard {
+            Ok(TransactionReply::List(listed)) => states.extend(listed.iter().map(state)),
+            Ok(other) => transactions::unexpected(&other),
+            Err(error) => match transactions::call_code(&error) {
+                ErrorCode::NotCoordinator => {}
+                code => return failed(code),
+            },
+        }
+    }
+    ListTransactionsResponse::default()
+        .with_unknown_state_filters(unknown)
+        .with_transaction_states(states)
+}
+
+fn state(listed: &TransactionListing) -> ListedTransaction {
+    ListedTransaction::default()
+        .with_transactional_id(codec::text(listed.id.as_str()).into())
+        .with_producer_id(WireProducerId(listed.producer.get()))
+        .with_transaction_state(codec::text(state_name(listed.state)))
+}
+
+fn failed(code: ErrorCode) -> ListTransactionsResponse {
+    ListTransactionsResponse::default().with_error_code(code.number())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_matches_whole_names_only() {
+        let matches = |pattern: &str, name: &str| compiled(pattern).map(|p| p.is_match(name)).ok();
+        assert_eq!(matches("app-.*", "app-1"), Some(true));
+        assert_eq!(matches("app", "app-1"), Some(false));
+        assert_eq!(matches("a|app-1", "app-1"), Some(true));
+        assert_eq!(matches("(", "app-1"), None);
+        assert_eq!(matches(")(", "app-1"), None);
+        assert_eq!(matches(r"\w{1000}{1000}", "app-1"), None, "what takes too much memory");
+    }
+}
