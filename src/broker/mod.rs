@@ -5,6 +5,7 @@
 //! run on one thread for each log directory.
 
 mod agenda;
+mod answer_memory;
 mod checkpoints;
 mod cleaning;
 pub mod cluster;
@@ -42,6 +43,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use self::agenda::Agenda;
+pub use self::answer_memory::{AnswerMemory, AnswerPermit};
 use self::cleaning::Cleaner;
 pub use self::delete_records::{DeleteRecords, DeleteRecordsError, DeletedRecords};
 pub use self::fetch::{EpochEnd, Fetch, FetchError, FetchPartition, Fetched, FetchedPartitions};
@@ -86,6 +88,8 @@ pub struct Broker {
     pub metadata: Arc<MetadataStore>,
     /// The one budget of bytes.
     pub budget: Arc<ByteBudget>,
+    /// What long answers take of it.
+    pub answer_memory: Arc<AnswerMemory>,
     /// What the state of coordinators takes of it.
     pub coordinator_memory: Arc<StateMemory>,
     /// Counters and gauges of everything.

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::agenda::{Agenda, Job};
+use super::answer_memory::AnswerMemory;
 use super::cleaning::{Cleaner, CleaningTools};
 use super::configs::BrokerConfigs;
 use super::coordinator_shards::{CoordinatorParts, shards_on_disk};
@@ -99,6 +100,7 @@ impl Broker {
                 transactions: transactions::start(parts, transactional, ids),
                 producer_ids,
                 stalls: super::stalls::Stalls::default(),
+                answer_memory: AnswerMemory::new(Arc::clone(&args.budget)),
                 coordinator_memory,
                 cleaner,
                 env: args.env,

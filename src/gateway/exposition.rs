@@ -32,12 +32,13 @@ fn build(out: &mut String) {
     out.push_str(concat!("highwater_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1\n"));
 }
 
-/// The one budget of bytes: tails of partitions, the state of coordinators, and everything that requests hold. What
+/// The one budget of bytes: tails of partitions, the state of coordinators, long answers, and everything that requests hold. What
 /// coordinators have loaded beyond their part of the budget is told all the same.
 fn memory(out: &mut String, broker: &Broker) {
     let tails = broker.partitions.tail_bytes();
     let coordinators = &broker.coordinator_memory;
-    let others = tails + coordinators.counted_bytes();
+    let answers = broker.answer_memory.used_bytes();
+    let others = tails + coordinators.counted_bytes() + answers;
     let requests = broker.budget.used_bytes().saturating_sub(others);
     header(out, "highwater_memory_used_bytes", "gauge", "Bytes of highwater.memory.bytes in use.");
     let pools = [("tails", tails), ("coordinators", coordinators.bytes()), ("requests", requests)];

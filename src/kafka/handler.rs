@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-use crate::broker::{Broker, Step};
+use crate::broker::{AnswerPermit, Broker, Step};
 use crate::log::Slice;
 
 /// One request, its header already parsed and its body not yet.
@@ -40,11 +40,13 @@ pub struct Peer {
 pub struct Response {
     /// In order. Nearly every response is one run of inline bytes.
     pub parts: SmallVec<[ResponsePart; 1]>,
+    /// Of a long answer: covers its inline bytes until the peer has them.
+    pub memory: Option<AnswerPermit>,
 }
 
 impl From<BytesMut> for Response {
     fn from(body: BytesMut) -> Self {
-        Self { parts: SmallVec::from_buf([ResponsePart::Inline(body)]) }
+        Self { parts: SmallVec::from_buf([ResponsePart::Inline(body)]), memory: None }
     }
 }
 
@@ -57,6 +59,15 @@ impl Response {
     /// True if the body has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Bytes that it holds in memory of its own and no permit covers.
+    pub fn uncovered_len(&self) -> usize {
+        let inline = |part: &ResponsePart| match part {
+            ResponsePart::Inline(bytes) => bytes.len(),
+            ResponsePart::Records(_) => 0,
+        };
+        if self.memory.is_some() { 0 } else { self.parts.iter().map(inline).sum() }
     }
 }
 

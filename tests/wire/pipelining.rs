@@ -22,9 +22,13 @@ pub(crate) fn topic_name(name: &str) -> TopicName {
 }
 
 pub(crate) async fn create_topic(peer: &mut Peer, name: &str) {
+    create_topic_of(peer, name, 1).await;
+}
+
+pub(crate) async fn create_topic_of(peer: &mut Peer, name: &str, partitions: i32) {
     let topic = CreatableTopic::default()
         .with_name(topic_name(name))
-        .with_num_partitions(1)
+        .with_num_partitions(partitions)
         .with_replication_factor(1);
     let asked = CreateTopicsRequest::default().with_topics(vec![topic]).with_timeout_ms(30_000);
     let body = peer.ask(api(CREATE_TOPICS), 5, &encoded(&asked, 5)).await.expect("an answer");

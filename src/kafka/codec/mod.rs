@@ -59,6 +59,43 @@ pub fn encode_list<M: Encodable>(
     Ok(Response::from(buffer))
 }
 
+/// Where the list of a message ends in its encoded form.
+#[derive(Clone, Copy, Debug)]
+pub struct LongList {
+    /// Version of the API.
+    pub version: i16,
+    /// First version with compact lengths and tags.
+    pub flexible_from: i16,
+    /// Bytes behind the list, tags included.
+    pub behind: usize,
+}
+
+/// Encodes a message whose list is long: `around` has everything but the list, of which one element at a time is made and
+/// encoded. The buffer begins with room for `capacity` bytes.
+pub fn encode_around<M: Encodable, E: Encodable>(
+    around: &M,
+    list: LongList,
+    capacity: usize,
+    elements: impl ExactSizeIterator<Item = E>,
+) -> Result<Response, Disconnect> {
+    let LongList { version, flexible_from, behind } = list;
+    let flexible = version >= flexible_from;
+    let mut frame = BytesMut::new();
+    around.encode(&mut frame, version).map_err(|error| unencodable::<M>(version, &error))?;
+    let end = frame.split_off(frame.len() - behind);
+    // The length of the empty list.
+    frame.truncate(frame.len() - if flexible { 1 } else { 4 });
+    let mut writer = Writer::new(capacity.max(frame.len()), flexible);
+    writer.raw(&frame);
+    writer.len(Some(elements.len()));
+    let mut buffer = writer.into_inner();
+    for element in elements {
+        element.encode(&mut buffer, version).map_err(|error| unencodable::<E>(version, &error))?;
+    }
+    buffer.extend_from_slice(&end);
+    Ok(Response::from(buffer))
+}
+
 /// [`encode`] as the outcome of a handler whose answer is ready.
 pub fn reply<M: Encodable>(message: &M, version: i16) -> Outcome {
     encode(message, version).into()

@@ -14,10 +14,11 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let Request { version, broker, .. } = request;
+    let Request { version, broker, body: frame, .. } = request;
+    let bytes = blocking::bytes_like(frame.len());
     let mode = config_changes::mode(body.validate_only);
     let asked: Vec<Asked> = body.resources.iter().map(asked).collect();
-    blocking::serial_reply(broker, version, move |broker| {
+    blocking::serial_reply(broker, version, bytes, move |broker| {
         let told = config_changes::make(broker, asked, mode);
         let responses = told.into_iter().map(response).collect();
         AlterConfigsResponse::default().with_responses(responses)

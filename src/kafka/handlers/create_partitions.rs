@@ -18,12 +18,13 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let Request { version, broker, .. } = request;
+    let Request { version, broker, body: frame, .. } = request;
+    let bytes = blocking::bytes_like(frame.len());
     let wanted = CreatePartitions {
         mode: if body.validate_only { Mode::ValidateOnly } else { Mode::Apply },
         topics: body.topics.iter().map(growth).collect(),
     };
-    blocking::serial_reply(broker, version, move |broker| {
+    blocking::serial_reply(broker, version, bytes, move |broker| {
         let results = broker.create_partitions(wanted).into_iter().map(result).collect();
         CreatePartitionsResponse::default().with_results(results)
     })

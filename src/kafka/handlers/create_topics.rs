@@ -17,6 +17,9 @@ use crate::config::DescribedConfig;
 use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, blocking, codec};
 use crate::types::{BrokerId, PartitionIndex};
 
+/// What a topic takes in the answer, with its configs.
+const TOPIC_BYTES: usize = 4 * 1024;
+
 /// First version with compact lengths and tags.
 const FLEXIBLE_FROM: i16 = 5;
 
@@ -31,7 +34,8 @@ pub fn handle(request: Request) -> Outcome {
         mode: if body.validate_only { Mode::ValidateOnly } else { Mode::Apply },
         topics: body.topics.iter().map(spec).collect(),
     };
-    blocking::serial(broker, move |broker| respond(broker, wanted, version))
+    let bytes = wanted.topics.len() * TOPIC_BYTES;
+    blocking::serial(broker, bytes, move |broker| respond(broker, wanted, version))
 }
 
 fn spec(topic: &CreatableTopic) -> TopicSpec {

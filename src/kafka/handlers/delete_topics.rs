@@ -15,9 +15,10 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let Request { version, broker, .. } = request;
+    let Request { version, broker, body: frame, .. } = request;
+    let bytes = blocking::bytes_like(frame.len());
     let doomed = doomed(&body);
-    blocking::serial_reply(broker, version, move |broker| {
+    blocking::serial_reply(broker, version, bytes, move |broker| {
         let results =
             broker.delete_topics(doomed).into_iter().map(|outcome| result(outcome, version));
         DeleteTopicsResponse::default().with_responses(results.collect())

@@ -19,6 +19,10 @@ const TOPICS_INLINE_MAX: usize = 2;
 /// resource could otherwise ask for any amount of memory. Ten thousand topics without documentation fit.
 const RESPONSE_BYTES_MAX: usize = 32 << 20;
 
+/// What a topic takes in the answer, with documentation and synonyms. A broker takes ten times as much.
+const TOPIC_BYTES: usize = 16 * 1024;
+const BROKER_BYTES: usize = 10 * TOPIC_BYTES;
+
 /// First version with compact lengths and tags.
 const FLEXIBLE_FROM: i16 = 4;
 
@@ -32,14 +36,21 @@ pub fn handle(request: Request) -> Outcome {
         return respond(&request.broker, &body, request.version).into();
     }
     let version = request.version;
-    blocking::later(request.broker, move |broker| respond(broker, &body, version))
+    let bytes: usize = body.resources.iter().map(bytes_of).sum();
+    let bytes = bytes.min(RESPONSE_BYTES_MAX + BROKER_BYTES);
+    blocking::later(request.broker, bytes, move |broker| respond(broker, &body, version))
 }
 
-/// A broker has ten times the settings of a topic.
 fn is_short(body: &DescribeConfigsRequest) -> bool {
-    let kind = |r: &DescribeConfigsResource| ResourceType::from_code(r.resource_type);
-    body.resources.len() <= TOPICS_INLINE_MAX
-        && body.resources.iter().all(|resource| kind(resource) != Some(ResourceType::Broker))
+    body.resources.len() <= TOPICS_INLINE_MAX && !body.resources.iter().any(is_broker)
+}
+
+fn is_broker(resource: &DescribeConfigsResource) -> bool {
+    ResourceType::from_code(resource.resource_type) == Some(ResourceType::Broker)
+}
+
+fn bytes_of(resource: &DescribeConfigsResource) -> usize {
+    if is_broker(resource) { BROKER_BYTES } else { TOPIC_BYTES }
 }
 
 fn respond(

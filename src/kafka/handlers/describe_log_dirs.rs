@@ -15,6 +15,9 @@ use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
 use crate::metadata::{Image, PartitionState};
 use crate::types::TopicPartition;
 
+/// What a partition takes while an answer is made, encoded and not.
+const PARTITION_BYTES: usize = 320;
+
 /// Answers a DescribeLogDirs request.
 pub fn handle(request: Request) -> Outcome {
     let body: DescribeLogDirsRequest = match codec::decode(&request) {
@@ -22,7 +25,8 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let (version, broker) = (request.version, Arc::clone(&request.broker));
-    blocking::later_reply(broker, version, move |broker| respond(broker, &body, version))
+    let bytes = broker.metadata.image().partition_count * PARTITION_BYTES;
+    blocking::later_reply(broker, version, bytes, move |broker| respond(broker, &body, version))
 }
 
 fn respond(

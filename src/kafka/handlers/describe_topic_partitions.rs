@@ -18,6 +18,9 @@ use crate::types::{BrokerId, TopicName};
 /// Topics or partitions that are gone through on the async thread; more go to the blocking pool.
 const INLINE_MAX: usize = 300;
 
+/// What a topic or a partition takes while an answer is made, encoded and not.
+const ELEMENT_BYTES: usize = 640;
+
 /// Answers a DescribeTopicPartitions request.
 pub fn handle(request: Request) -> Outcome {
     let body: DescribeTopicPartitionsRequest = match codec::decode(&request) {
@@ -34,7 +37,8 @@ pub fn handle(request: Request) -> Outcome {
     if topics.max(partitions) <= INLINE_MAX {
         return codec::reply(&respond(&page, &body), request.version);
     }
-    blocking::later_reply(request.broker, request.version, move |_| respond(&page, &body))
+    let bytes = (body.topics.len() + partitions) * ELEMENT_BYTES;
+    blocking::later_reply(request.broker, request.version, bytes, move |_| respond(&page, &body))
 }
 
 fn partitions_max(request: &Request, body: &DescribeTopicPartitionsRequest) -> usize {

@@ -17,6 +17,9 @@ const UNCLEAN: i8 = 1;
 /// Topics that are answered on the async thread.
 const TOPICS_INLINE_MAX: usize = 1_000;
 
+/// What a topic or a partition takes while an answer is made, encoded and not.
+const ELEMENT_BYTES: usize = 256;
+
 /// Answers an ElectLeaders request.
 pub fn handle(request: Request) -> Outcome {
     let body: ElectLeadersRequest = match codec::decode(&request) {
@@ -26,10 +29,14 @@ pub fn handle(request: Request) -> Outcome {
     let image = request.broker.metadata.image();
     let (version, node) = (request.version, request.broker.settings.node_id);
     let asked: usize = body.topic_partitions.iter().flatten().map(|t| 1 + t.partitions.len()).sum();
-    if asked.max(image.topics.len()) <= TOPICS_INLINE_MAX {
+    let elements = asked.max(image.topics.len());
+    if elements <= TOPICS_INLINE_MAX {
         return codec::reply(&respond(&body, &image, node, version), version);
     }
-    blocking::later_reply(request.broker, version, move |_| respond(&body, &image, node, version))
+    let bytes = elements * ELEMENT_BYTES;
+    blocking::later_reply(request.broker, version, bytes, move |_| {
+        respond(&body, &image, node, version)
+    })
 }
 
 fn respond(

@@ -15,6 +15,9 @@ const TYPES_FROM: i16 = 1;
 /// Resources that are listed on the async thread.
 const RESOURCES_INLINE_MAX: usize = 2_000;
 
+/// What a resource takes while an answer is made, encoded and not.
+const RESOURCE_BYTES: usize = 256;
+
 /// The order of Kafka's answers.
 const ALL: [ResourceType; 5] = [
     ResourceType::Group,
@@ -32,10 +35,12 @@ pub fn handle(request: Request) -> Outcome {
     };
     let version = request.version;
     let image = request.broker.metadata.image();
-    if image.topics.len() + image.configs.len() <= RESOURCES_INLINE_MAX {
+    let resources = image.topics.len() + image.configs.len();
+    if resources <= RESOURCES_INLINE_MAX {
         return codec::reply(&respond(&body, &image, version), version);
     }
-    blocking::later_reply(request.broker, version, move |_| respond(&body, &image, version))
+    let bytes = resources * RESOURCE_BYTES;
+    blocking::later_reply(request.broker, version, bytes, move |_| respond(&body, &image, version))
 }
 
 fn respond(

@@ -15,6 +15,10 @@ use crate::metadata::{Image, PartitionState, Topic};
 /// Partitions that are looked at on the async thread.
 const PARTITIONS_INLINE_MAX: usize = 2_000;
 
+/// What a partition that moves takes in the answer. Few do at a time: one in so many is counted on.
+const MOVING_BYTES: usize = 256;
+const MOVING_SHARE: usize = 16;
+
 /// Answers a ListPartitionReassignments request.
 pub fn handle(request: Request) -> Outcome {
     let body: ListPartitionReassignmentsRequest = match codec::decode(&request) {
@@ -25,7 +29,8 @@ pub fn handle(request: Request) -> Outcome {
     if image.partition_count <= PARTITIONS_INLINE_MAX {
         return codec::reply(&respond(&body, &image), request.version);
     }
-    blocking::later_reply(request.broker, request.version, move |_| respond(&body, &image))
+    let bytes = image.partition_count / MOVING_SHARE * MOVING_BYTES;
+    blocking::later_reply(request.broker, request.version, bytes, move |_| respond(&body, &image))
 }
 
 fn respond(

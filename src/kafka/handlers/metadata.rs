@@ -18,13 +18,20 @@ use crate::broker::cluster::{
     CLUSTER_OPERATIONS, LeaderState, OPERATIONS_NOT_ASKED, TOPIC_OPERATIONS, leadership,
 };
 use crate::broker::topics::{NotCreated, is_internal};
-use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
+use crate::kafka::codec::LongList;
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, blocking, codec};
 use crate::metadata::{Image, PartitionState, Topic};
 use crate::types::{TopicId, TopicName};
 
 /// Topics and partitions that are answered on the async thread. One takes about 0.3 microseconds, so this stays below a tenth of
-/// a millisecond; longer answers are made on the blocking pool.
+/// a millisecond; longer answers are made on the blocking pool, in memory out of the byte budget.
 const INLINE_MAX: usize = 300;
+
+/// What a topic or a partition takes in an answer, about: names are longer, most partitions shorter.
+const ELEMENT_BYTES: usize = 64;
+
+/// First version with compact lengths and tags.
+const FLEXIBLE_FROM: i16 = 9;
 
 /// Answers a Metadata request.
 pub fn handle(request: Request) -> Outcome {
@@ -38,19 +45,24 @@ pub fn handle(request: Request) -> Outcome {
         Err(NotAllowed) => return codec::reply(&refused(&body, version), version),
     };
     let image = request.broker.metadata.image();
+    let size = asked.size(&image);
     if creates(&request, &body, &image, &asked) {
         let broker = Arc::clone(&request.broker);
-        return blocking::serial_reply(broker, version, move |broker| {
+        let partitions = usize::try_from(broker.in_force.get().num_partitions).unwrap_or(0);
+        let made = size.saturating_mul(1 + partitions);
+        return blocking::serial(broker, made.saturating_mul(ELEMENT_BYTES), move |broker| {
             let names = named(&body);
             let failed = broker.auto_create(names.iter().map(String::as_str));
             respond(&request, &body, &broker.metadata.image(), failed)
         });
     }
-    if asked.size_up_to(&image, INLINE_MAX) <= INLINE_MAX {
-        return codec::reply(&respond(&request, &body, &image, Vec::new()), version);
+    if size <= INLINE_MAX {
+        return respond(&request, &body, &image, Vec::new()).into();
     }
     let broker = Arc::clone(&request.broker);
-    blocking::later_reply(broker, version, move |_| respond(&request, &body, &image, Vec::new()))
+    blocking::later(broker, size * ELEMENT_BYTES, move |_| {
+        respond(&request, &body, &image, Vec::new())
+    })
 }
 
 /// What a request asks about.
@@ -82,25 +94,15 @@ impl<'a> Asked<'a> {
         Ok(Self::Names(unique(topics.iter().map(name))))
     }
 
-    /// Topics and partitions that the answer will hold; counts no further than a little over `enough`.
-    fn size_up_to(&self, image: &Image, enough: usize) -> usize {
+    /// Topics and partitions that the answer will hold.
+    fn size(&self, image: &Image) -> usize {
         let count =
             |topic: Option<&Arc<Topic>>| topic.map_or(1, |topic| 1 + topic.partitions.len());
-        let mut sum = 0;
         match self {
-            Self::Everything => return image.partition_count + image.topics.len(),
-            Self::Names(names) => {
-                for name in names.iter().take(enough + 1) {
-                    sum += count(image.topic(name));
-                }
-            }
-            Self::Ids(ids) => {
-                for id in ids.iter().take(enough + 1) {
-                    sum += count(image.topic_by_id(*id));
-                }
-            }
+            Self::Everything => image.partition_count + image.topics.len(),
+            Self::Names(names) => names.iter().map(|name| count(image.topic(name))).sum(),
+            Self::Ids(ids) => ids.iter().map(|id| count(image.topic_by_id(*id))).sum(),
         }
-        sum
     }
 }
 
@@ -146,7 +148,7 @@ fn respond(
     body: &MetadataRequest,
     image: &Image,
     failed: Vec<NotCreated>,
-) -> MetadataResponse {
+) -> Result<Response, Disconnect> {
     let failed = failed.into_iter().map(|f| (f.name, create_topics::code(&f.error))).collect();
     let answer = Answer {
         request,
@@ -163,12 +165,23 @@ fn respond(
     } else {
         OPERATIONS_NOT_ASKED
     };
-    MetadataResponse::default()
+    let around = MetadataResponse::default()
         .with_brokers(vec![answer.broker()])
         .with_cluster_id((request.version >= 2).then(|| codec::text(&image.cluster_id)))
         .with_controller_id(codec::broker(request.broker.settings.node_id))
-        .with_topics(answer.topics(body))
-        .with_cluster_authorized_operations(cluster_operations)
+        .with_cluster_authorized_operations(cluster_operations);
+    answer.encode(&around, body)
+}
+
+/// Bytes behind the topics: authorized operations, error code, tags.
+fn behind_topics(version: i16) -> usize {
+    match version {
+        ..=7 => 0,
+        8 => 4,
+        9..=10 => 4 + 1,
+        11..=12 => 1,
+        13.. => 2 + 1,
+    }
 }
 
 /// What the parts of an answer need.
@@ -192,17 +205,33 @@ impl Answer<'_> {
             .with_rack(codec::optional_text(rack))
     }
 
-    fn topics(&self, body: &MetadataRequest) -> Vec<MetadataResponseTopic> {
-        match Asked::of(body, self.request.version) {
-            Ok(Asked::Everything) => {
+    /// Topic by topic, so that memory holds the answer once and in its encoded form.
+    fn encode(
+        &self,
+        around: &MetadataResponse,
+        body: &MetadataRequest,
+    ) -> Result<Response, Disconnect> {
+        let version = self.request.version;
+        let list =
+            LongList { version, flexible_from: FLEXIBLE_FROM, behind: behind_topics(version) };
+        // Answered before, if it is not allowed.
+        let asked = Asked::of(body, version).unwrap_or(Asked::Names(Vec::new()));
+        let capacity = asked.size(self.image) * ELEMENT_BYTES;
+        match asked {
+            Asked::Everything => {
                 let mut all: Vec<&Arc<Topic>> = self.image.topics.values().collect();
                 all.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-                all.into_iter().map(|topic| self.topic(topic)).collect()
+                let topics = all.into_iter().map(|topic| self.topic(topic));
+                codec::encode_around(around, list, capacity, topics)
             }
-            Ok(Asked::Names(names)) => names.into_iter().map(|name| self.by_name(name)).collect(),
-            Ok(Asked::Ids(ids)) => ids.into_iter().map(|id| self.by_id(id)).collect(),
-            // Answered before.
-            Err(NotAllowed) => Vec::new(),
+            Asked::Names(names) => {
+                let topics = names.into_iter().map(|name| self.by_name(name));
+                codec::encode_around(around, list, capacity, topics)
+            }
+            Asked::Ids(ids) => {
+                let topics = ids.into_iter().map(|id| self.by_id(id));
+                codec::encode_around(around, list, capacity, topics)
+            }
         }
     }
 
@@ -267,5 +296,39 @@ impl Answer<'_> {
             return told;
         }
         told.with_offline_replicas(codec::brokers(&leadership.offline_replicas))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kafka_protocol::protocol::Encodable;
+
+    use super::*;
+
+    #[test]
+    fn topic_by_topic_is_the_same_as_the_whole_message_in_every_version() {
+        for version in 0..=13 {
+            let topic = |name: &str| {
+                let partitions = vec![MetadataResponsePartition::default().with_partition_index(7)];
+                MetadataResponseTopic::default()
+                    .with_name(Some(codec::topic_name(name)))
+                    .with_partitions(partitions)
+            };
+            let broker = MetadataResponseBroker::default().with_host(codec::text("host"));
+            let around = MetadataResponse::default()
+                .with_brokers(vec![broker])
+                .with_cluster_id((version >= 2).then(|| codec::text("cluster")));
+            let list =
+                LongList { version, flexible_from: FLEXIBLE_FROM, behind: behind_topics(version) };
+            let topics = vec![topic("a"), topic("b")];
+            let streamed = codec::encode_around(&around, list, 0, topics.clone().into_iter());
+            let mut whole = bytes::BytesMut::new();
+            around.with_topics(topics).encode(&mut whole, version).expect("encodable");
+            let parts = streamed.expect("encodable").parts;
+            let [crate::kafka::handler::ResponsePart::Inline(bytes)] = &parts[..] else {
+                panic!("{parts:?}");
+            };
+            assert_eq!(bytes[..], whole[..], "version {version}");
+        }
     }
 }

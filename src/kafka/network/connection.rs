@@ -37,6 +37,12 @@ use crate::kafka::handler::{Disconnect, Peer};
 /// No request is started while so many bytes wait for the peer to take them.
 const UNSENT_BYTES_MAX: usize = 1024 * 1024;
 
+/// Bytes of replies that a connection may hold for a peer that does not take them without counting them.
+const UNSENT_BYTES_FREE: usize = 16 * 1024;
+
+/// What such bytes are taken out of the budget by.
+const UNSENT_BYTES_STEP: usize = 64 * 1024;
+
 /// Bytes read before other tasks of the thread get their turn.
 const TURN_BYTES: usize = 128 * 1024;
 
@@ -86,6 +92,8 @@ pub struct Connection {
     idle: Idle,
     control: Arc<Control>,
     budget: Arc<ByteBudget>,
+    /// Covers replies that the peer has not taken.
+    unsent: Option<BytePermit>,
     /// The read buffer waits for room in the budget.
     memory: Option<Pin<Box<dyn Future<Output = Option<BytePermit>> + Send>>>,
     /// Nothing is read or started any more; the end once the outbox is empty.
@@ -118,6 +126,7 @@ impl Connection {
             idle: Idle::new(max_idle),
             control,
             budget: Arc::clone(&broker.budget),
+            unsent: None,
             memory: None,
             ending: None,
             dispatch: Dispatch::new(broker, Arc::new(peer), find),
@@ -185,7 +194,8 @@ impl Connection {
     /// Calls the handlers of the requests that are here as a whole; true if none is left.
     fn start_requests(&mut self) -> bool {
         loop {
-            if !self.replies.have_room() || self.outbox.len() > UNSENT_BYTES_MAX {
+            let is_slow = self.outbox.len() > UNSENT_BYTES_MAX || !self.covers_unsent();
+            if is_slow || !self.replies.have_room() {
                 return false;
             }
             match self.frames.next_frame() {
@@ -198,6 +208,23 @@ impl Connection {
                 Err(error) => self.replies.end(error.into()),
             }
         }
+    }
+
+    /// Counts replies that the peer has not taken, if they are many; false without room for them in the budget: then nothing
+    /// more is answered before the peer takes some.
+    fn covers_unsent(&mut self) -> bool {
+        let unsent = self.outbox.uncovered_len();
+        if unsent <= UNSENT_BYTES_FREE {
+            // The hot path, on which replies leave as they come.
+            self.unsent = None;
+            return true;
+        }
+        if self.unsent.as_ref().is_some_and(|permit| permit.bytes() >= unsent) {
+            return true;
+        }
+        self.unsent = None;
+        self.unsent = self.budget.try_take(unsent.next_multiple_of(UNSENT_BYTES_STEP));
+        self.unsent.is_some()
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

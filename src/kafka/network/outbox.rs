@@ -15,6 +15,7 @@ use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
 
 use super::resident::{self, FileRun};
+use crate::broker::AnswerPermit;
 use crate::kafka::handler::{Response, ResponsePart};
 use crate::log::Part;
 
@@ -40,15 +41,26 @@ pub struct Outbox {
     small: BytesMut,
     /// Bytes, all of it.
     len: usize,
+    /// Of these, bytes in memory of its own that no permit covers.
+    uncovered_len: usize,
     /// A run of a file that is being read on the blocking pool, the next to be sent.
     loading: Option<resident::Loading>,
 }
 
 #[derive(Debug)]
 enum Chunk {
-    Inline(BytesMut),
+    Inline(BytesMut, Cover),
     Shared(Bytes),
     File(FileRun),
+}
+
+/// Who answers for the memory of a chunk.
+#[derive(Debug)]
+enum Cover {
+    /// The permit that came with a long answer.
+    Own { _permit: AnswerPermit },
+    /// The connection, which looks at [`Outbox::uncovered_len`].
+    Connection,
 }
 
 impl Outbox {
@@ -57,16 +69,33 @@ impl Outbox {
         self.len
     }
 
+    /// Bytes in memory of its own that the socket has not taken yet, but for those of answers that brought a permit along.
+    pub fn uncovered_len(&self) -> usize {
+        self.uncovered_len
+    }
+
     /// Appends a response: its length and header, then its body.
-    pub fn push(&mut self, head: &[u8], response: Response) {
+    pub fn push(&mut self, head: &[u8], mut response: Response) {
         self.len += head.len() + response.len();
+        self.uncovered_len += head.len();
         self.small.extend_from_slice(head);
         for part in response.parts {
             match part {
                 ResponsePart::Inline(bytes) if bytes.len() <= COPIED_BYTES_MAX => {
+                    self.uncovered_len += bytes.len();
                     self.small.extend_from_slice(&bytes);
                 }
-                ResponsePart::Inline(bytes) => self.push_chunk(Chunk::Inline(bytes)),
+                ResponsePart::Inline(bytes) => {
+                    // A long answer is one run.
+                    let cover = match response.memory.take() {
+                        Some(permit) => Cover::Own { _permit: permit },
+                        None => {
+                            self.uncovered_len += bytes.len();
+                            Cover::Connection
+                        }
+                    };
+                    self.push_chunk(Chunk::Inline(bytes, cover));
+                }
                 ResponsePart::Records(slice) => {
                     slice.parts.into_iter().for_each(|part| self.push_part(part));
                 }
@@ -77,6 +106,7 @@ impl Outbox {
     fn push_part(&mut self, part: Part) {
         match part {
             Part::Shared(bytes) if bytes.len() <= COPIED_BYTES_MAX => {
+                self.uncovered_len += bytes.len();
                 self.small.extend_from_slice(&bytes);
             }
             Part::Shared(bytes) => self.push_chunk(Chunk::Shared(bytes)),
@@ -89,7 +119,7 @@ impl Outbox {
 
     fn push_chunk(&mut self, chunk: Chunk) {
         if !self.small.is_empty() {
-            self.chunks.push_back(Chunk::Inline(self.small.split()));
+            self.chunks.push_back(Chunk::Inline(self.small.split(), Cover::Connection));
         }
         self.chunks.push_back(chunk);
     }
@@ -150,7 +180,7 @@ impl Outbox {
         let mut len = 0;
         for chunk in &self.chunks {
             let bytes: &[u8] = match chunk {
-                Chunk::Inline(bytes) => bytes,
+                Chunk::Inline(bytes, _) => bytes,
                 Chunk::Shared(bytes) => bytes,
                 Chunk::File(_) => return slices,
             };
@@ -172,7 +202,13 @@ impl Outbox {
                 return self.advance_small(written);
             };
             let left = match chunk {
-                Chunk::Inline(bytes) => advance_buf(bytes, &mut written),
+                Chunk::Inline(bytes, Cover::Own { .. }) => advance_buf(bytes, &mut written),
+                Chunk::Inline(bytes, Cover::Connection) => {
+                    let before = bytes.len();
+                    let left = advance_buf(bytes, &mut written);
+                    self.uncovered_len -= before - left;
+                    left
+                }
                 Chunk::Shared(bytes) => advance_buf(bytes, &mut written),
                 Chunk::File(_) => return,
             };
@@ -183,6 +219,7 @@ impl Outbox {
     }
 
     fn advance_small(&mut self, written: usize) {
+        self.uncovered_len -= written;
         if written == self.small.len() {
             // To the front of the same memory, which the next reply finds in the cache.
             self.small.clear();

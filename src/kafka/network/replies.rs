@@ -17,6 +17,8 @@ use crate::kafka::handler::{Disconnect, Effect, Outcome, Pending, Response};
 const WAITING_MAX: usize = 64;
 /// Most bytes of such requests.
 const WAITING_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Most bytes of replies that are ready and wait for an earlier one, but for one more reply.
+const READY_BYTES_MAX: usize = 64 * 1024;
 
 /// Replies in order. Only the first one is polled: the effects have happened, and a later one could not leave before it.
 pub struct Replies {
@@ -26,6 +28,8 @@ pub struct Replies {
     effect: Option<(Request, Effect)>,
     /// Bytes of the requests in `waiting`.
     bytes: usize,
+    /// Bytes of the replies in `waiting` that are ready.
+    ready_bytes: usize,
     /// Why the connection ends when the replies before it have left.
     end: Option<End>,
 }
@@ -66,7 +70,7 @@ pub enum Progress {
 impl Replies {
     /// None yet; counted by `tally`.
     pub fn new(tally: Tally) -> Self {
-        Self { tally, waiting: VecDeque::new(), effect: None, bytes: 0, end: None }
+        Self { tally, waiting: VecDeque::new(), effect: None, bytes: 0, ready_bytes: 0, end: None }
     }
 
     /// True if another request may be started.
@@ -75,6 +79,7 @@ impl Replies {
             && self.end.is_none()
             && self.waiting.len() < WAITING_MAX
             && self.bytes < WAITING_BYTES_MAX
+            && self.ready_bytes < READY_BYTES_MAX
     }
 
     /// True if none is still to come.
@@ -122,7 +127,10 @@ impl Replies {
         }
         while let Some(first) = self.waiting.front_mut() {
             let response = match &mut first.reply {
-                Reply::Ready(response) => Ok(std::mem::take(response)),
+                Reply::Ready(response) => {
+                    self.ready_bytes -= response.uncovered_len();
+                    Ok(std::mem::take(response))
+                }
                 Reply::Later(pending) => match pending.as_mut().poll(cx) {
                     Poll::Ready(response) => response,
                     Poll::Pending => return progress,
@@ -149,7 +157,10 @@ impl Replies {
                     self.end(End::Request(request.api, disconnect));
                 }
             }
-            Outcome::Ready(response) => self.wait(request, Reply::Ready(response)),
+            Outcome::Ready(response) => {
+                self.ready_bytes += response.uncovered_len();
+                self.wait(request, Reply::Ready(response));
+            }
             Outcome::Later(pending) => self.wait(request, Reply::Later(pending)),
             Outcome::Serial(effect) => self.effect = Some((request, effect)),
             Outcome::NoReply => {}

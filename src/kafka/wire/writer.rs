@@ -51,6 +51,11 @@ impl Writer {
         self.buffer.put_slice(text.as_bytes());
     }
 
+    /// Bytes as they are.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.buffer.put_slice(bytes);
+    }
+
     /// The length of bytes or the number of elements that follow; `None` for null.
     pub fn len(&mut self, len: Option<usize>) {
         match (len, self.flexible) {
