@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::broker::Target;
 use crate::groups;
+use crate::transactions::{Version, transactions};
 use crate::wire::{Connection, produce_error, produce_request};
 
 type Case = fn(&Target, u64) -> io::Result<String>;
@@ -22,6 +23,8 @@ pub(crate) const CASES: &[(&str, Case)] = &[
     ("commits", groups::commits),
     ("members", groups::members),
     ("groups", groups::single_member_groups),
+    ("transactions", |target, seconds| transactions(target, seconds, Version::V2)),
+    ("transactions1", |target, seconds| transactions(target, seconds, Version::V1)),
 ];
 
 const PARTITIONS: i32 = 6;

@@ -19,6 +19,7 @@
 mod broker;
 mod cases;
 mod groups;
+mod transactions;
 mod wire;
 
 use std::path::PathBuf;
@@ -46,7 +47,8 @@ struct Options {
     /// Durability modes to run each case with.
     #[arg(long, value_delimiter = ',', default_value = "os,fsync")]
     durability: Vec<String>,
-    /// Cases to run, all by default: bulk100, bulk1024, small, rate, single, fetch, commits, members, groups.
+    /// Cases to run, all by default: bulk100, bulk1024, small, rate, single, fetch, commits, members, groups,
+    /// transactions, transactions1.
     #[arg(long, value_delimiter = ',')]
     cases: Vec<String>,
     /// Seconds that each case loads the broker.
@@ -56,7 +58,7 @@ struct Options {
 
 fn main() {
     let options = Options::parse();
-    println!("case       mode   result");
+    println!("case          mode   result");
     let modes =
         if options.broker.is_some() { vec!["-".to_owned()] } else { options.durability.clone() };
     for (name, case) in CASES {
@@ -67,7 +69,7 @@ fn main() {
             let target = target(&options, mode);
             let result =
                 case(&target, options.seconds).unwrap_or_else(|error| format!("FAILED: {error}"));
-            println!("{name:<10} {mode:<6} {result}");
+            println!("{name:<13} {mode:<6} {result}");
         }
     }
 }

@@ -157,9 +157,41 @@ pub(crate) fn produce_request(
     records: usize,
     size: usize,
 ) -> Vec<u8> {
-    let batch = batch(records, size);
+    produce_as(&Writer::NOBODY, PRODUCE, topic, partitions, records, size)
+}
+
+/// Who produces.
+pub(crate) struct Writer<'a> {
+    pub(crate) transactional_id: Option<&'a str>,
+    pub(crate) id: i64,
+    pub(crate) epoch: i16,
+    /// Of the first record in each partition.
+    pub(crate) sequence: i32,
+}
+
+impl Writer<'_> {
+    /// A producer that is not idempotent.
+    const NOBODY: Self = Self { transactional_id: None, id: -1, epoch: -1, sequence: -1 };
+}
+
+/// As [`produce_request`], by `writer` and in that version of Produce, 9 to 12.
+pub(crate) fn produce_as(
+    writer: &Writer<'_>,
+    api: (i16, i16),
+    topic: &str,
+    partitions: &[i32],
+    records: usize,
+    size: usize,
+) -> Vec<u8> {
+    let batch = batch(writer, records, size);
     let mut body = Vec::new();
-    body.put_u8(0); // no transactional id
+    match writer.transactional_id {
+        None => body.put_u8(0),
+        Some(id) => {
+            put_length(&mut body, id.len());
+            body.put_slice(id.as_bytes());
+        }
+    }
     body.put_i16(ACKS_ALL);
     body.put_i32(TIMEOUT_MS);
     put_length(&mut body, 1);
@@ -173,7 +205,7 @@ pub(crate) fn produce_request(
         body.put_u8(0);
     }
     body.put_slice(&[0, 0]);
-    frame(PRODUCE, &body)
+    frame(api, &body)
 }
 
 /// Error code of the first partition in the answer to [`produce_request`].
@@ -201,18 +233,19 @@ fn put_signed(out: &mut Vec<u8>, value: i64) {
 }
 
 /// A magic-2 batch without key and headers, uncompressed, created "now".
-fn batch(records: usize, size: usize) -> Vec<u8> {
+fn batch(writer: &Writer<'_>, records: usize, size: usize) -> Vec<u8> {
+    const TRANSACTIONAL: i16 = 0x10;
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .expect("a clock after 1970");
     let mut after_checksum = Vec::new();
-    after_checksum.put_i16(0); // attributes
+    after_checksum.put_i16(if writer.transactional_id.is_some() { TRANSACTIONAL } else { 0 });
     after_checksum.put_i32(records as i32 - 1);
     after_checksum.put_i64(now.as_millis() as i64);
     after_checksum.put_i64(now.as_millis() as i64);
-    after_checksum.put_i64(-1); // producer id
-    after_checksum.put_i16(-1);
-    after_checksum.put_i32(-1);
+    after_checksum.put_i64(writer.id);
+    after_checksum.put_i16(writer.epoch);
+    after_checksum.put_i32(writer.sequence);
     after_checksum.put_i32(records as i32);
     let value: Vec<u8> =
         (0..size).map(|i| (i as u64).wrapping_mul(2_654_435_761).to_le_bytes()[2]).collect();
