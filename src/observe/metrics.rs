@@ -70,6 +70,10 @@ metrics! {
     group_classic_rebalances: Counter = "kafka_server_group_coordinator_metrics_group_completed_rebalance_count", "Rebalances of classic groups that were completed.";
     group_consumer_rebalances: Counter = "kafka_server_group_coordinator_metrics_consumer_group_rebalance_count", "New epochs of groups of the consumer protocol.";
 
+    transactions_committed: Counter = "highwater_transactions_committed_total", "Transactions whose commit was written down.";
+    transactions_aborted: PerLabel<AbortCause, Counter> = "highwater_transactions_aborted_total", "Transactions whose abort was written down, by cause.";
+    transactional_ids_expired: Counter = "highwater_transactional_ids_expired_total", "Transactional ids forgotten after transactional.id.expiration.ms.";
+
     segments_deleted: Counter = "highwater_segments_deleted_total", "Segments deleted by retention.";
 
     cleaner_max_dirty_percent: Gauge = "kafka_log_logcleanermanager_max_dirty_percent", "Dirty share of the dirtiest log when the cleaner last chose one.";
@@ -156,6 +160,18 @@ label! {
         Memory = "memory",
         /// Into files as well, on the blocking pool.
         Files = "files",
+    }
+}
+
+label! {
+    /// Why a transaction was aborted.
+    AbortCause as "cause" {
+        /// Its producer asked for it.
+        Client = "client",
+        /// It was open for longer than its producer's transaction.timeout.ms.
+        Timeout = "timeout",
+        /// Another producer, or a new life of the same, has taken its transactional id.
+        Fenced = "fenced",
     }
 }
 

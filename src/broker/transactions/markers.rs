@@ -64,8 +64,8 @@ impl Broker {
         for partition in &asked.partitions {
             self.write_marker_until_done(partition, &marker).await;
         }
-        let WriteMarkers { id, producer, partitions, .. } = asked;
-        let written = TransactionCommand::MarkersWritten { id, producer, partitions };
+        let WriteMarkers { id, errand, partitions, .. } = asked;
+        let written = TransactionCommand::MarkersWritten { id, errand, partitions };
         // A shard that was thrown away meanwhile sends the errand out again when it is read.
         let _ = self.transactions.call(shard, written).await;
     }

@@ -14,6 +14,7 @@ use super::producer_ids::ProducerIds;
 use super::step::{BoxFuture, Step, off_thread};
 use super::topics::CreateTopicError;
 use crate::coordinator::runtime::{CallError, Coordinator};
+pub use crate::coordinator::transactions::TRANSACTION_VERSION;
 use crate::coordinator::transactions::{
     Partitions, ProducerIdSource, TransactionCommand, TransactionError, TransactionReply,
     TransactionSettings, Transactions,
@@ -23,9 +24,6 @@ use crate::types::PartitionIndex;
 
 /// Where transactional ids and their transactions are kept (Kafka's `Topic.TRANSACTION_STATE_TOPIC_NAME`).
 pub const TRANSACTION_STATE: &str = "__transaction_state";
-
-/// The feature whose level 2 tells clients of version 2 (KIP-890).
-pub const TRANSACTION_VERSION: &str = "transaction.version";
 
 /// Why a transactional id cannot be reached.
 #[derive(Debug, thiserror::Error)]
@@ -48,10 +46,9 @@ pub(super) fn start(
     parts.start(
         CoordinatorOf::Transactions,
         TRANSACTION_STATE,
-        move || Transactions {
-            settings: Arc::clone(&settings),
-            producer_ids: Arc::clone(&producer_ids) as Arc<dyn ProducerIdSource>,
-            metrics: Arc::clone(&metrics),
+        move || {
+            let ids = Arc::clone(&producer_ids) as Arc<dyn ProducerIdSource>;
+            Transactions::new(Arc::clone(&settings), ids, Arc::clone(&metrics))
         },
         Broker::run_transaction_errand,
     )

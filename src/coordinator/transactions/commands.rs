@@ -6,7 +6,7 @@ use super::{TransactionError, TransactionState};
 use crate::coordinator::TransactionalId;
 use crate::types::{
     Outcome, ProducerEpoch, ProducerId, ProducerIdAndEpoch, Timestamp, TopicPartition,
-    TransactionVersion,
+    TransactionVersion, Uuid,
 };
 
 /// One command to a shard.
@@ -25,7 +25,7 @@ pub enum TransactionCommand {
         /// Whose.
         id: TransactionalId,
         /// As in the errand.
-        producer: ProducerIdAndEpoch,
+        errand: Uuid,
         /// Some or all of those in the errand.
         partitions: Vec<TopicPartition>,
     },
@@ -85,7 +85,7 @@ pub struct ListFilter {
     pub producers: Vec<ProducerId>,
     /// Open for longer than this.
     pub longer_than: Option<Duration>,
-    /// Regular expression that the whole transactional id matches (version 2, KIP-1152).
+    /// Regular expression that the transactional id matches (version 2, KIP-1152): it must be one for whole names.
     pub pattern: Option<regex::Regex>,
 }
 
@@ -111,7 +111,7 @@ pub enum TransactionReply {
 pub struct TransactionDescription {
     pub state: TransactionState,
     pub timeout_ms: i32,
-    /// −1 without an open transaction.
+    /// Of the newest transaction, whether it is open or not; −1 before the first one.
     pub start: Timestamp,
     pub producer: ProducerIdAndEpoch,
     pub partitions: Vec<TopicPartition>,
@@ -151,6 +151,8 @@ pub enum TransactionErrand {
 pub struct WriteMarkers {
     /// Whose.
     pub id: TransactionalId,
+    /// To be named by the answer: when a shard is read, it sends out anew what is prepared, and only that counts.
+    pub errand: Uuid,
     /// As the markers name it.
     pub producer: ProducerIdAndEpoch,
     /// How it ends.

@@ -350,6 +350,14 @@ impl Writer {
         }
     }
 
+    /// Null in the place of an array.
+    pub fn null_array(&mut self) {
+        match self.flexible {
+            true => self.unsigned_varint(0),
+            false => self.i32(-1),
+        }
+    }
+
     /// The end of a struct with tagged fields, which only flexible versions have.
     pub fn tags(&mut self, tags: Tags) {
         assert!(self.flexible, "inflexible versions have no tagged fields");
