@@ -58,6 +58,8 @@ pub fn config(address: &str) -> ClientConfig {
     config.set("bootstrap.servers", address).set("broker.address.family", "v4");
     config.set("reconnect.backoff.ms", "10").set("reconnect.backoff.max.ms", "100");
     config.set("retry.backoff.ms", "10").set("retry.backoff.max.ms", "100");
+    // Else librdkafka may wait for ever for a coordinator that it has replaced (confluentinc/librdkafka#5511).
+    config.set("metadata.recovery.strategy", "none");
     config.set("log_level", "0");
     config
 }
