@@ -1,14 +1,17 @@
 //! One shard of groups under a test's control: a manual clock, a log in memory, an image made of topic names.
 
+mod log;
+
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::groups::{GroupCommand, GroupReply, GroupSettings, GroupTimer, Groups, GroupsHard};
-use super::machine::{
-    Effects, Entry, KeyValue, Machine, Now, Timers, Token, Turn, TurnParts, Write,
+use self::log::StepLog;
+use super::groups::{
+    GroupCommand, GroupErrand, GroupReply, GroupSettings, GroupTimer, Groups, GroupsHard,
 };
+use super::machine::{Effects, KeyValue, Machine, Now, Timers, Token, Turn, TurnParts};
 use crate::metadata::{Image, PartitionState, Topic};
 use crate::types::{BrokerId, LeaderEpoch, Timestamp, TopicId, TopicName, Uuid};
 
@@ -19,7 +22,9 @@ pub(super) struct Stepper {
     pub(super) image: Image,
     pub(super) now: Now,
     /// Everything written so far.
-    pub(super) log: Vec<KeyValue>,
+    pub(super) log: StepLog,
+    /// Everything that was sent out and nobody has taken yet.
+    pub(super) errands: Vec<GroupErrand>,
     timers: Timers<GroupTimer>,
     replies: HashMap<Token, GroupReply>,
     next_token: u64,
@@ -34,7 +39,8 @@ impl Stepper {
             hard: GroupsHard::default(),
             image: Image::default(),
             now: Now { wall, monotonic: Duration::ZERO },
-            log: Vec::new(),
+            log: StepLog::default(),
+            errands: Vec::new(),
             timers: Timers::new(),
             replies: HashMap::new(),
             next_token: 0,
@@ -109,7 +115,7 @@ impl Stepper {
 
     /// As [`Stepper::restart`], with another log.
     pub(super) fn restart_with(&mut self, log: Vec<KeyValue>) {
-        self.log = log;
+        self.log = StepLog::of(log);
         self.read_log();
         self.turn(|groups, turn| groups.loaded(turn));
     }
@@ -120,39 +126,14 @@ impl Stepper {
         self.hard = GroupsHard::default();
         self.timers = Timers::new();
         self.replies.clear();
-        for entry in &self.log {
-            let record = Groups::decode(&entry.key, entry.value.as_deref()).expect("our own bytes");
-            Groups::apply(&mut self.hard, &Entry::Record(record.expect("a known type")));
-        }
-    }
-
-    /// The newest value of each key: what compaction would leave, tombstones left out.
-    pub(super) fn compacted(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        let mut newest = BTreeMap::new();
-        for KeyValue { key, value } in &self.log {
-            match value {
-                Some(value) => newest.insert(key.clone(), value.clone()),
-                None => newest.remove(key),
-            };
-        }
-        newest
+        self.errands.clear();
+        self.log.read(|entry| Groups::apply(&mut self.hard, entry));
+        self.groups.restore_producers(&self.log.producers());
     }
 
     /// Random ids count up from here.
     pub(super) fn set_next_id(&mut self, id: u128) {
         self.next_id.set(id);
-    }
-
-    /// Leaves the newest entry of each key, tombstones excepted: what the cleaner makes of a log in the end.
-    pub(super) fn clean_log(&mut self) {
-        let newest: HashMap<_, _> =
-            self.log.iter().enumerate().map(|(index, entry)| (entry.key.clone(), index)).collect();
-        let mut index = 0..;
-        self.log.retain(|entry| {
-            let is_newest =
-                index.next().is_some_and(|index| newest.get(&entry.key) == Some(&index));
-            is_newest && entry.value.is_some()
-        });
     }
 
     fn move_clock(&mut self, to: Duration) {
@@ -179,10 +160,8 @@ impl Stepper {
             timers: &mut self.timers,
         });
         let outcome = step(&mut self.groups, &mut turn);
-        self.log.extend(effects.writes.iter().filter_map(|write| match write {
-            Write::Record(record) => Some(Groups::encode(record)),
-            Write::Pending(..) | Write::Marker(_) => None,
-        }));
+        effects.writes.iter().for_each(|write| self.log.append(write));
+        self.errands.extend(effects.errands);
         for (token, reply) in effects.replies {
             let known = self.replies.insert(token, reply);
             assert!(known.is_none(), "answered twice: {token:?}");

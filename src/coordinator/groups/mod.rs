@@ -251,7 +251,8 @@ impl Machine for Groups {
     }
 
     fn state_bytes(&self, hard: &GroupsHard) -> usize {
-        self.footprint.bytes() + hard.groups_bytes + hard.offsets.footprint_bytes()
+        let soft = self.footprint.bytes() + self.producers.footprint_bytes();
+        soft + hard.groups_bytes + hard.offsets.footprint_bytes()
     }
 
     fn grows(&self, hard: &GroupsHard, command: &GroupCommand) -> bool {

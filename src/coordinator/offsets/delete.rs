@@ -113,10 +113,9 @@ pub(super) fn drop_deleted_topics(shard: &Groups, turn: &mut GroupTurn<'_>) {
             .of_topic(topic, *id)
             .map(move |(group, partition)| (group.clone(), topic.clone(), partition))
     });
-    let pending = offsets.pending().all();
-    let pending = pending.filter(|(_, topic, _)| !exists(image, topic, TopicId::ZERO));
+    let pending = offsets.pending().all().filter(|(_, topic, id, _)| !exists(image, topic, *id));
     let pending =
-        pending.map(|(group, topic, partition)| (group.clone(), topic.clone(), partition));
+        pending.map(|(group, topic, _, partition)| (group.clone(), topic.clone(), partition));
     let doomed: BTreeSet<_> = committed.chain(pending).collect();
     shard.metrics.group_offset_deletions.add(doomed.len() as u64);
     for (group, topic, partition) in doomed {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::coordinator::GroupId;
 use crate::coordinator::machine::Outcome;
 use crate::coordinator::records::OffsetCommitValue;
-use crate::types::{PartitionIndex, ProducerId, TopicName};
+use crate::types::{PartitionIndex, ProducerId, TopicId, TopicName};
 
 /// What open transactions would commit.
 #[derive(Debug, Default)]
@@ -123,10 +123,16 @@ impl PendingOffsets {
         topics.flat_map(|(topic, partitions)| partitions.keys().map(move |at| (topic, *at)))
     }
 
-    /// Groups and partitions of topics with offsets in open transactions.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&GroupId, &TopicName, PartitionIndex)> {
-        self.groups.keys().flat_map(|group| {
-            self.of_group(group.as_str()).map(move |(topic, partition)| (group, topic, partition))
+    /// Every offset in an open transaction, with the id of its topic as its record says.
+    pub(super) fn all(
+        &self,
+    ) -> impl Iterator<Item = (&GroupId, &TopicName, TopicId, PartitionIndex)> {
+        self.groups.iter().flat_map(|(group, topics)| {
+            topics.iter().flat_map(move |(topic, partitions)| {
+                partitions.iter().flat_map(move |(partition, offsets)| {
+                    offsets.iter().map(move |at| (group, topic, at.value.topic_id, *partition))
+                })
+            })
         })
     }
 

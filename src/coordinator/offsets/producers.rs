@@ -14,6 +14,12 @@ use crate::types::{Marker, ProducerEpoch, ProducerId, ProducerIdAndEpoch, Transa
 /// `producer.id.expiration.check.interval.ms`).
 const LOOK_INTERVAL_MS: i64 = 600_000;
 
+/// No life of a producer has a higher one.
+const LAST_EPOCH: ProducerEpoch = ProducerEpoch::new(i16::MAX);
+
+/// A producer, its place in the map included.
+const PRODUCER_BYTES: usize = 48;
+
 /// Producers of a shard.
 #[derive(Debug, Default)]
 pub struct KnownProducers {
@@ -52,6 +58,11 @@ impl KnownProducers {
         }
     }
 
+    /// About how many bytes they take.
+    pub fn footprint_bytes(&self) -> usize {
+        self.by_id.len() * PRODUCER_BYTES
+    }
+
     /// True while no producer is known.
     pub(super) fn is_empty(&self) -> bool {
         self.by_id.is_empty()
@@ -77,14 +88,16 @@ impl KnownProducers {
     }
 
     /// Whether a marker may be written (Kafka's `ProducerAppendInfo.appendEndTxnMarker`). The end of a transaction of version 2
-    /// raises the epoch, so that one that does not comes late or twice, and would end the wrong transaction.
+    /// raises the epoch, so that one that does not comes late, and would end the wrong transaction. Where none is open it may
+    /// come twice: who sent it was not told that it is here. No epoch comes after the last one.
     pub(super) fn check_marker(&self, marker: &Marker) -> Result<(), MarkerError> {
         let Some(known) = self.by_id.get(&marker.producer.id) else { return Ok(()) };
-        let is_old = match marker.version {
-            TransactionVersion::V1 => marker.producer.epoch < known.epoch,
-            TransactionVersion::V2 => marker.producer.epoch <= known.epoch,
-        };
-        if is_old {
+        let epoch = marker.producer.epoch;
+        let ends_another = marker.version == TransactionVersion::V2
+            && epoch == known.epoch
+            && known.in_transaction
+            && epoch != LAST_EPOCH;
+        if epoch < known.epoch || ends_another {
             Err(MarkerError::ProducerEpoch)
         } else if marker.coordinator_epoch < known.coordinator_epoch {
             Err(MarkerError::CoordinatorFenced)

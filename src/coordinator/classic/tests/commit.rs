@@ -1,6 +1,6 @@
 //! What a group allows with its offsets.
 
-use kafka_protocol::messages::OffsetCommitRequest;
+use kafka_protocol::messages::{OffsetCommitRequest, TxnOffsetCommitRequest};
 
 use super::*;
 use crate::coordinator::Footprint;
@@ -189,9 +189,57 @@ fn only_an_empty_group_is_deleted_and_nothing_of_it_is_left() {
     let pending = bench.new_member_id(&Consumer::new());
     assert_eq!(bench.delete(), Ok(()));
     assert_eq!((bench.state(), bench.written()), ("Dead", None));
-    assert!(bench.stepper.compacted().is_empty());
+    assert!(bench.stepper.log.compacted().is_empty());
     assert_eq!(bench.delete(), Err(ResponseError::GroupIdNotFound));
     let refused = bench.join_error(&Consumer::new().as_member(&pending));
     assert_eq!(refused.0, ResponseError::UnknownMemberId);
     bench.stepper.advance_ms(u64::from(u32::MAX));
+}
+
+#[test]
+fn in_a_transaction_neither_the_state_nor_a_missing_name_stands_in_the_way() {
+    let (mut bench, members) = Bench::stable(2);
+    let check = |bench: &Bench, member: &Consumer| {
+        let request = TxnOffsetCommitRequest::default()
+            .with_group_id(text(GROUP).into())
+            .with_generation_id(member.generation)
+            .with_member_id(text(&member.member_id))
+            .with_group_instance_id(member.instance.map(text));
+        classic::check_commit_in_transaction(&bench.stepper.groups, &request)
+    };
+    let member = &members[0];
+    assert_eq!(check(&bench, member), Ok(()));
+    assert_eq!(check(&bench, &nobody()), Ok(()), "versions that cannot name a member");
+    for generation in [-1, 1, 3] {
+        let refused = check(&bench, &Consumer { generation, ..member.clone() });
+        assert_eq!(refused, Err(ResponseError::IllegalGeneration), "{generation}");
+    }
+    for stranger in [
+        Consumer { generation: 2, ..nobody() },
+        Consumer { generation: 2, ..nobody().as_member("stranger") },
+        Consumer { instance: Some("i"), ..member.clone() },
+        nobody().as_member("stranger"),
+    ] {
+        assert_eq!(check(&bench, &stranger), Err(ResponseError::UnknownMemberId));
+    }
+    let token = bench.join(&members[0]);
+    assert_eq!((bench.state(), check(&bench, &members[1])), ("PreparingRebalance", Ok(())));
+    let other = bench.join(&members[1]);
+    let generation = bench.joined(token).generation_id;
+    bench.joined(other);
+    let joined = Consumer { generation, ..members[1].clone() };
+    assert_eq!((bench.state(), check(&bench, &joined)), ("CompletingRebalance", Ok(())));
+}
+
+#[test]
+fn in_a_transaction_an_instance_of_another_member_is_fenced() {
+    let mut bench = Bench::new();
+    let members = bench.settle(vec![Consumer::with_instance("i"), Consumer::new()]);
+    let request = TxnOffsetCommitRequest::default()
+        .with_group_id(text(GROUP).into())
+        .with_generation_id(members[1].generation)
+        .with_member_id(text(&members[1].member_id))
+        .with_group_instance_id(Some(text("i")));
+    let refused = classic::check_commit_in_transaction(&bench.stepper.groups, &request);
+    assert_eq!(refused, Err(ResponseError::FencedInstanceId));
 }

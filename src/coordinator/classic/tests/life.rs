@@ -224,7 +224,7 @@ fn the_life_of_a_group_is_written_as_kafka_writes_it() {
     assert_eq!(bench.synced(token).assignment, ASSIGNMENT);
     at(&mut bench, 903);
     bench.leave(LEAVE, leave_request(&[(&member_id, None)]).with_group_id(group()));
-    for (written, kafka) in bench.stepper.log.iter().zip(KAFKA) {
+    for (written, kafka) in bench.stepper.log.records().iter().zip(KAFKA) {
         assert_eq!(written.key, b"\0\x02\0\x09g-classic");
         assert_eq!(written.value.as_deref(), Some(kafka));
     }

@@ -1,13 +1,18 @@
 //! Who may commit and read offsets.
 
 use kafka_protocol::ResponseError as E;
-use kafka_protocol::messages::OffsetCommitRequest;
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
 use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
+use kafka_protocol::messages::txn_offset_commit_request::{
+    TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
+};
+use kafka_protocol::messages::{OffsetCommitRequest, TxnOffsetCommitRequest};
 
 use super::*;
+use crate::coordinator::consumer;
+use crate::coordinator::groups::GroupTurn;
 
 fn commit(bench: &mut Bench, version: i16, member: &str, epoch: i32, at: i32) -> Option<E> {
     let partition = OffsetCommitRequestPartition::default()
@@ -106,4 +111,33 @@ fn who_reads_offsets_says_nothing_or_its_epoch() {
     assert_eq!(fetch(&mut bench, Some("a"), 3), None);
     assert_eq!(fetch(&mut bench, Some("a"), 2), Some(E::StaleMemberEpoch));
     assert_eq!(fetch(&mut bench, Some("x"), 3), Some(E::UnknownMemberId));
+}
+
+#[test]
+fn in_a_transaction_a_stale_epoch_is_an_illegal_generation_and_nobody_may_commit() {
+    let mut bench = two();
+    let check = |bench: &mut Bench, member: &str, epoch, at| {
+        let partition = TxnOffsetCommitRequestPartition::default().with_partition_index(at);
+        let topics = vec![
+            TxnOffsetCommitRequestTopic::default()
+                .with_name(topic("t"))
+                .with_partitions(vec![partition]),
+        ];
+        let request = TxnOffsetCommitRequest::default()
+            .with_group_id(text(GROUP).into())
+            .with_generation_id(epoch)
+            .with_member_id(text(member))
+            .with_topics(topics);
+        let checked = |turn: &GroupTurn<'_>| consumer::check_commit_in_transaction(turn, &request);
+        bench.stepper.turn(|_, turn| checked(turn)).err()
+    };
+    assert_eq!(check(&mut bench, "a", 3, 0), None);
+    assert_eq!(check(&mut bench, "a", 2, 0), None, "its own since epoch 2");
+    assert_eq!(check(&mut bench, "a", 1, 0), Some(E::IllegalGeneration));
+    assert_eq!(check(&mut bench, "a", 2, 1), Some(E::IllegalGeneration), "given away");
+    assert_eq!(check(&mut bench, "a", 4, 0), Some(E::IllegalGeneration));
+    assert_eq!(check(&mut bench, "x", 3, 0), Some(E::UnknownMemberId));
+    assert_eq!(check(&mut bench, "", -1, 0), None, "who does not say that it is a member");
+    assert_eq!(check(&mut bench, "", -2, 0), Some(E::UnknownMemberId));
+    assert_eq!(check(&mut bench, "x", -1, 0), Some(E::UnknownMemberId));
 }

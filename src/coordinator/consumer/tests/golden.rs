@@ -106,7 +106,7 @@ fn librdkafka(id: &str, client: &str) -> Call<ConsumerGroupHeartbeatRequest> {
 fn the_first_join_writes_kafkas_bytes() {
     let mut bench = bench();
     bench.stepper.ask(GroupCommand::ConsumerHeartbeat(librdkafka(A, "a")));
-    assert_eq!(bench.stepper.log, kafkas()[..OF_FIRST_JOIN]);
+    assert_eq!(bench.stepper.log.records(), kafkas()[..OF_FIRST_JOIN]);
 }
 
 #[test]
@@ -127,5 +127,5 @@ fn a_group_of_kafka_goes_on_here_without_a_change() {
         assert_eq!((response.error_code, response.member_epoch), (0, 3), "{id}");
         assert_eq!(response.assignment, None, "{id}");
     }
-    assert_eq!(bench.stepper.log, kafkas(), "nothing was written");
+    assert_eq!(bench.stepper.log.records(), kafkas(), "nothing was written");
 }

@@ -185,7 +185,7 @@ fn a_group_is_deleted_with_kafkas_tombstones() {
     assert_eq!(result.error_code, 0);
     assert_eq!(bench.written(mark), ["-targets", "-partitions", "-group"]);
     assert!(!bench.has_group());
-    assert_eq!(bench.stepper.compacted().len(), 0, "nothing is left in the log");
+    assert_eq!(bench.stepper.log.compacted().len(), 0, "nothing is left in the log");
 }
 
 #[test]

@@ -205,7 +205,8 @@ impl Bench {
 
     /// What was written since the log was that long.
     fn written_since(&self, length: usize) -> Vec<GroupRecord> {
-        let decoded = self.stepper.log[length..]
+        let written = self.stepper.log.records();
+        let decoded = written[length..]
             .iter()
             .map(|entry| Groups::decode(&entry.key, entry.value.as_deref()).expect("our bytes"));
         decoded.map(|record| record.expect("a known type")).collect()

@@ -142,7 +142,7 @@ impl World {
             Event::Pass(ms) => self.bench.stepper.advance_ms(u64::from(ms)),
             Event::Restart => self.bench.stepper.restart(),
             Event::CleanAndRestart => {
-                self.bench.stepper.clean_log();
+                self.bench.stepper.log.clean();
                 self.bench.stepper.restart();
             }
         }

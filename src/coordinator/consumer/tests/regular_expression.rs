@@ -128,7 +128,7 @@ fn patterns_of_a_group_that_kafka_left_unmatched_are_matched() {
     bench.join(&mut a);
     let group = crate::coordinator::GroupId::new(GROUP);
     let end = GroupRecord::RegularExpression { group, expression: "a.*".to_owned(), value: None };
-    let log = [&bench.stepper.log[..], &[Groups::encode(&end)]].concat();
+    let log = [bench.stepper.log.records(), vec![Groups::encode(&end)]].concat();
     bench.stepper.restart_with(log);
     bench.settle(&mut [&mut a]);
     assert_eq!(a.owned.len(), 1);

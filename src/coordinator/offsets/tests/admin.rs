@@ -39,7 +39,7 @@ fn a_group_is_deleted_with_its_offsets_once_it_is_empty() {
         assert_eq!(delete_group(&mut stepper, group), 0);
         assert_eq!(delete_group(&mut stepper, group), 69);
     }
-    assert_eq!(stepper.compacted().len(), 0);
+    assert_eq!(stepper.log.compacted().len(), 0);
     stepper.restart();
     assert_eq!(list(&mut stepper, &[], &[]), []);
 }

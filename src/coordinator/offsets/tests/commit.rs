@@ -113,7 +113,8 @@ fn a_retention_of_the_request_is_written_as_the_time_of_expiry() {
     stepper.topic("t", 1);
     let request = simple(&stepper, "g", "t", vec![at(0, 1)]).with_retention_time_ms(5_000);
     assert_eq!(commit(&mut stepper, 4, request), [0]);
-    let written = stepper.log.last().expect("a record");
+    let log = stepper.log.records();
+    let written = log.last().expect("a record");
     let record = records::decode(&written.key, written.value.as_deref());
     let Ok(Some(GroupRecord::OffsetCommit { value: Some(value), .. })) = record else {
         panic!("{record:?}")
@@ -163,16 +164,16 @@ fn offsets_of_a_deleted_topic_go_with_it_also_when_nobody_was_there() {
     assert_eq!(fetch_all(&mut stepper, "g"), [("kept".to_owned(), 0, 1)]);
     stepper.topic("gone", 2);
     assert_eq!(offset(&mut stepper, "h", "gone", 1), -1);
-    assert_eq!(stepper.compacted().len(), 2);
+    assert_eq!(stepper.log.compacted().len(), 2);
 
     // The process ends between the deletion of a topic and the end of its offsets; another topic takes the name.
     commit_simple(&mut stepper, "g", "gone", 1, 7);
-    let log = stepper.log.clone();
+    let log = stepper.log.records();
     stepper.delete_topic("gone");
     stepper.topic("gone", 2);
     stepper.restart_with(log);
     assert_eq!(offset(&mut stepper, "g", "gone", 1), -1);
-    assert_eq!(stepper.compacted().len(), 2);
+    assert_eq!(stepper.log.compacted().len(), 2);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn offsets_of_simple_consumers_expire_a_day_after_their_commit() {
     stepper.advance_ms(1);
     assert_eq!(fetch_all(&mut stepper, "g"), [("t".to_owned(), 1, 2)]);
     stepper.advance_ms(12 * HOUR_MS);
-    assert_eq!((list(&mut stepper, &[], &[]), stepper.compacted().len()), (Vec::new(), 0));
+    assert_eq!((list(&mut stepper, &[], &[]), stepper.log.compacted().len()), (Vec::new(), 0));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn offsets_of_a_group_expire_a_day_after_its_last_member_left() {
     assert_eq!(offset(&mut stepper, "g", "t", 0), 6);
     stepper.advance_ms(2 * HOUR_MS);
     assert_eq!(offset(&mut stepper, "g", "t", 0), -1);
-    assert_eq!((list(&mut stepper, &[], &[]), stepper.compacted().len()), (Vec::new(), 0));
+    assert_eq!((list(&mut stepper, &[], &[]), stepper.log.compacted().len()), (Vec::new(), 0));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn an_empty_group_without_offsets_goes_at_the_next_look() {
     stepper.advance_ms(HOUR_MS - 1);
     assert_eq!(list(&mut stepper, &[], &[]).len(), 1);
     stepper.advance_ms(1);
-    assert_eq!((list(&mut stepper, &[], &[]), stepper.compacted().len()), (Vec::new(), 0));
+    assert_eq!((list(&mut stepper, &[], &[]), stepper.log.compacted().len()), (Vec::new(), 0));
 }
 
 #[test]

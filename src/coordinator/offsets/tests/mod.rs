@@ -6,6 +6,7 @@ mod counts;
 mod expiry;
 mod model;
 mod pending;
+mod transactional;
 
 use std::sync::Arc;
 

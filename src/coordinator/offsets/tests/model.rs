@@ -110,7 +110,7 @@ fn compare(stepper: &mut Stepper, model: &Model) {
     }
     let groups: BTreeSet<usize> = model.offsets.keys().map(|(group, _, _)| *group).collect();
     assert_eq!(list(stepper, &[], &[]).len(), groups.len());
-    assert_eq!(stepper.compacted().len(), model.offsets.len());
+    assert_eq!(stepper.log.compacted().len(), model.offsets.len());
 }
 
 proptest! {

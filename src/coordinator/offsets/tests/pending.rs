@@ -145,3 +145,20 @@ fn offsets_of_open_transactions_go_with_their_topic() {
     stepper.delete_topic("t");
     assert_eq!(list(&mut stepper, &[], &[]).len(), 0);
 }
+
+#[test]
+fn offsets_of_open_transactions_do_not_count_for_another_topic_of_the_same_name() {
+    let mut stepper = stepper();
+    let id = stepper.topic("t", 1);
+    let mut offset = record(Some(2));
+    if let GroupRecord::OffsetCommit { value: Some(value), .. } = &mut offset {
+        value.topic_id = id;
+    }
+    let entry = Entry::Pending { producer: ProducerId::new(7), record: offset };
+    Groups::apply(&mut stepper.hard, &entry);
+    // Nobody looks between the two.
+    Arc::make_mut(&mut stepper.image.topics).clear();
+    stepper.topic("t", 1);
+    Groups::apply(&mut stepper.hard, &ended(7, Outcome::Commit));
+    assert_eq!(list(&mut stepper, &[], &[]).len(), 0);
+}
