@@ -11,6 +11,8 @@ mod classic_client;
 mod client;
 mod consumer_client;
 mod oracle;
+mod transactions;
+mod transactions_model;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
