@@ -51,7 +51,7 @@ fn answers<'a>(topics: &'a Value, partition: &str) -> &'a Value {
 /// The same answers from the engine.
 fn our_answers(log: &Log, questions: &Value) -> Value {
     let view = log.view();
-    let stable = view.first_unstable.unwrap_or(view.log_end);
+    let stable = view.first_open.unwrap_or(view.log_end);
     let uncommitted = consume(view, Isolation::ReadUncommitted);
     let committed = consume(view, Isolation::ReadCommitted);
     let list_offsets: BTreeMap<&String, Value> = questions["listOffsets"]

@@ -208,7 +208,7 @@ fn open_and_aborted_transactions_are_known_before_and_after_a_restart() {
     for id in [1, 2, 3] {
         log.append(&checked(&data(id)), EPOCH, NOW).unwrap();
     }
-    assert_eq!(log.view().first_unstable, Some(Offset::ZERO));
+    assert_eq!(log.view().first_open, Some(Offset::ZERO));
     log.append(&checked(&marker(1, 1, false, NOW.get())), EPOCH, NOW).unwrap();
     log.append(&checked(&marker(2, 1, true, NOW.get())), EPOCH, NOW).unwrap();
     let plain = Sender { id: 3, epoch: 0, sequence: 2, transactional: false };
@@ -217,7 +217,7 @@ fn open_and_aborted_transactions_are_known_before_and_after_a_restart() {
     let mut lives = 0;
     loop {
         let view = log.view();
-        assert_eq!(view.first_unstable, Some(Offset::new(4)), "producer 3 is still at it");
+        assert_eq!(view.first_open, Some(Offset::new(4)), "producer 3 is still at it");
         let aborted = view.aborted_between(Offset::ZERO, view.log_end).unwrap();
         let aborted: Vec<_> =
             aborted.iter().map(|a| (a.producer_id.get(), a.first_offset)).collect();
@@ -235,7 +235,7 @@ fn open_and_aborted_transactions_are_known_before_and_after_a_restart() {
         log = open(&args);
     }
     log.append(&checked(&marker(3, 1, false, NOW.get())), EPOCH, NOW).unwrap();
-    assert_eq!(log.view().first_unstable, None);
+    assert_eq!(log.view().first_open, None);
     assert_eq!(log.view().aborted_between(Offset::new(7), Offset::new(9)).unwrap().len(), 1);
 }
 

@@ -254,7 +254,7 @@ impl World {
 
     /// One round, as the broker drives it.
     fn clean(&mut self, log: &mut Log) -> Result<(), CleanError> {
-        let stable = log.view().first_unstable.unwrap_or(self.synced).min(self.synced);
+        let stable = log.view().first_open.unwrap_or(self.synced).min(self.synced);
         let standing =
             Standing { checkpoint: self.checkpoint, last_stable: stable, now: self.clock.wall() };
         let assessment = assess(log.view(), &self.settings, &standing).expect("readable");
@@ -335,7 +335,7 @@ impl World {
     fn check_transactions(&self, log: &Log, left: &[i64]) {
         let (view, seed) = (log.view(), self.seed);
         let seen = consume(view, Isolation::ReadCommitted).offsets;
-        let stable = view.first_unstable.unwrap_or(view.log_end).get();
+        let stable = view.first_open.unwrap_or(view.log_end).get();
         let expected: Vec<i64> = left
             .iter()
             .copied()
@@ -513,7 +513,7 @@ fn a_power_cut_at_any_step_of_a_round_leaves_the_log_whole() {
 
 /// A round on a disk that breaks in its middle; true if it came to its end before.
 fn cut_short(world: &mut World, log: &mut Log) -> bool {
-    let stable = log.view().first_unstable.unwrap_or(world.synced);
+    let stable = log.view().first_open.unwrap_or(world.synced);
     let (checkpoint, now) = (world.checkpoint, world.clock.wall());
     let standing = Standing { checkpoint, last_stable: stable, now };
     let assessment = assess(log.view(), &world.settings, &standing).expect("readable");

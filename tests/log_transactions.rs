@@ -76,7 +76,7 @@ impl World {
     }
 
     fn first_unstable(&self) -> Option<i64> {
-        self.log.view().first_unstable.map(Offset::get)
+        self.log.view().first_open.map(Offset::get)
     }
 }
 
@@ -239,4 +239,28 @@ fn the_last_epoch_there_is_can_be_ended() {
     world.join(i16::MAX, 0, V2);
     world.end(abort(i16::MAX, 1, V2)).unwrap();
     assert_eq!(world.first_unstable(), None);
+}
+
+#[test]
+fn a_transaction_holds_back_until_its_marker_is_visible() {
+    let mut world = World::new();
+    world.join(0, 0, V1);
+    world.end(abort(0, 1, V1)).unwrap();
+    assert_eq!(world.log.view().first_open, None);
+    assert_eq!(world.log.first_unstable(Offset::new(2)), Some(Offset::ZERO));
+    assert_eq!(world.log.first_unstable(Offset::new(3)), None);
+}
+
+#[test]
+fn deleting_its_first_records_does_not_release_an_open_transaction() {
+    let mut world = World::new();
+    world.join(0, 0, V1);
+    world.send((0, 2), true, OPEN).unwrap();
+    assert!(world.log.raise_log_start(Offset::new(2)));
+    assert_eq!(world.first_unstable(), Some(2));
+    assert_eq!(world.log.first_unstable(Offset::new(4)), Some(Offset::new(2)));
+    world.end(abort(0, 1, V1)).unwrap();
+    assert_eq!(world.first_unstable(), None);
+    let aborted = world.log.view().aborted_between(Offset::new(2), Offset::new(5)).unwrap();
+    assert_eq!(aborted.len(), 1, "what is left of it is skipped");
 }

@@ -112,7 +112,7 @@ fn raise(opened: &Opened, in_time: bool) -> Result<Offset, DeleteRecordsError> {
     }
     let mut appender = partition.lock();
     if appender.log.raise_log_start(to) {
-        partition.publish(&appender);
+        partition.log_start_raised(&mut appender);
         partition.directory().mark_changed();
     }
     Ok(appender.log.view().log_start)

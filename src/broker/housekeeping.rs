@@ -152,7 +152,7 @@ impl Broker {
         let high_watermark = partition.high_watermark();
         let mut appender = partition.lock();
         let deleted = appender.log.apply_retention(self.env.clock.wall(), high_watermark);
-        partition.publish(&appender);
+        partition.log_start_raised(&mut appender);
         drop(appender);
         match deleted {
             Ok(0) => {}

@@ -59,8 +59,10 @@ use self::producer_ids::ProducerIds;
 pub use self::registry::{ClosedPartition, Lookup, OpenPartitionError, PartitionRegistry};
 use self::stalls::Stalls;
 pub use self::step::{BoxFuture, Step, off_thread};
+use self::transactions::Errands;
 pub use self::transactions::{
-    OpenTransactions, TRANSACTION_STATE, TRANSACTION_VERSION, TransactionCallError,
+    DescribeProducersError, MarkError, OpenTransactions, TRANSACTION_STATE, TRANSACTION_VERSION,
+    TransactionCallError, WriteMarker,
 };
 pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
@@ -109,6 +111,7 @@ pub struct Broker {
     stalls: Stalls,
     groups: Arc<Coordinator<Groups>>,
     transactions: Arc<Coordinator<Transactions>>,
+    errands: Errands,
     cleaner: Cleaner,
     agenda: Arc<Agenda>,
     shutdown: Shutdown,

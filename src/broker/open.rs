@@ -98,6 +98,7 @@ impl Broker {
                 fetch_sessions: FetchSessions::new(sessions),
                 groups: start_groups(parts.clone(), &configs),
                 transactions: transactions::start(parts, transactional, ids),
+                errands: transactions::Errands::default(),
                 producer_ids,
                 stalls: super::stalls::Stalls::default(),
                 answer_memory: AnswerMemory::new(Arc::clone(&args.budget)),

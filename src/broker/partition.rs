@@ -4,12 +4,14 @@
 //! # State and threads
 //! - `appender`: the log. Locked for one append (microseconds: a write to the page cache), for taking and settling sync work, for
 //!   retention. Never across an await, never while a file is synced. A thread hop would cost far more than the lock.
-//! - `view`, `high_watermark`, `synced_end`: published, read without the lock. `high_watermark` is stored after the view
-//!   that covers it: load it first, then the view.
+//! - `view`, `high_watermark`, `last_stable_offset`, `synced_end`: published, read without the lock. The high watermark is
+//!   stored after the view that covers it, the last stable offset after the high watermark: whoever wants several loads them
+//!   in the opposite order.
 //! - waiting replies and fetches: small lists under locks of their own. Whoever waits registers, looks again, then waits.
 //!
 //! The high watermark follows the synced end where the topic's durability is `fsync`, the log end otherwise. It never
-//! goes back.
+//! goes back, and nor does the last stable offset: a transaction begins at or above the high watermark, and holds it back until
+//! its marker is below.
 
 use std::io;
 use std::sync::Arc;
@@ -55,8 +57,7 @@ pub struct Partition {
     synced_end: AtomicI64,
     /// Bytes appended in this life up to the high watermark; the difference of two is what fetches have gained.
     visible_bytes: AtomicU64,
-    /// First offset of the oldest open transaction at the last move of the high watermark, or the watermark itself.
-    stable_end: AtomicI64,
+    last_stable_offset: AtomicI64,
     sync_lane: SyncLane,
     /// Listed in the directory's sync queue; one partition is there once.
     queued: AtomicBool,
@@ -121,6 +122,13 @@ impl Ends {
     }
 }
 
+/// How far consumers may see from now on.
+#[derive(Clone, Copy, Debug)]
+struct Visible {
+    high_watermark: Offset,
+    last_stable_offset: Offset,
+}
+
 /// Sync work that the directory's sync thread has taken from a partition.
 #[derive(Debug)]
 pub struct TakenSync {
@@ -154,7 +162,7 @@ impl Partition {
     ) -> Arc<Self> {
         let view = Arc::clone(log.view());
         let end = view.log_end;
-        let stable = view.first_unstable.unwrap_or(end);
+        let stable = view.first_open.unwrap_or(end);
         let is_internal = is_internal(topic.name.as_str());
         let sync_lane = if is_internal { SyncLane::Coordinators } else { SyncLane::Clients };
         Arc::new(Self {
@@ -173,7 +181,7 @@ impl Partition {
             high_watermark: AtomicI64::new(end.get()),
             synced_end: AtomicI64::new(end.get()),
             visible_bytes: AtomicU64::new(0),
-            stable_end: AtomicI64::new(stable.get()),
+            last_stable_offset: AtomicI64::new(stable.get()),
             sync_lane,
             queued: AtomicBool::new(false),
             retired: AtomicBool::new(false),
@@ -236,11 +244,10 @@ impl Partition {
 
     /// The newest view and the ends in it. Lock-free.
     pub fn ends(&self) -> Ends {
-        // This order: a view is published before the watermark that it covers.
+        // The order opposite to that of publishing: neither end is beyond what the next one covers.
+        let last_stable_offset = Offset::new(self.last_stable_offset.load(Ordering::Acquire));
         let high_watermark = self.high_watermark();
-        let view = self.view.load_full();
-        let unstable = view.first_unstable.unwrap_or(high_watermark);
-        Ends { high_watermark, last_stable_offset: unstable.min(high_watermark), view }
+        Ends { high_watermark, last_stable_offset, view: self.view.load_full() }
     }
 
     /// True once its topic was deleted or the broker closed it.
@@ -282,7 +289,8 @@ impl Partition {
         appender.appended_bytes += batch.bytes.len() as u64;
         self.publish(&appender);
         if durability != Durability::Fsync {
-            self.advance(appended.end_offset, appender.appended_bytes);
+            let visible = self.visible_at(&mut appender, appended.end_offset);
+            self.advance(visible, appender.appended_bytes);
         }
         let unsynced_bytes = appender.appended_bytes - appender.sync_taken_bytes;
         let rolled = appender.log.active_base() != active_base;
@@ -320,6 +328,13 @@ impl Partition {
         let header = BatchHeader::parse(&bytes).expect("a batch that was just built has a header");
         let (bytes, origin) = (bytes.into(), Origin::Marker(marker.version));
         self.append(&CheckedBatch { header, bytes, log_append_time: None, origin }, now)
+    }
+
+    /// The log start was raised: shows it, and that the transactions below hold back no further than it.
+    pub fn log_start_raised(self: &Arc<Self>, appender: &mut Appender) {
+        self.publish(appender);
+        let visible = self.visible_at(appender, self.high_watermark());
+        self.advance(visible, self.visible_bytes.load(Ordering::Acquire));
     }
 
     /// Makes the log's newest view the one that readers take. Called with the lock held.
@@ -378,8 +393,9 @@ impl Partition {
         appender.sync_taken_bytes = appended_bytes;
         if work.is_none() {
             let end = appender.log.recovery_point();
+            let visible = self.visible_at(&mut appender, end);
             drop(appender);
-            self.raise_synced_end(end, appended_bytes);
+            self.raise_synced_end(end, visible, appended_bytes);
         }
         work.map(|work| TakenSync { work, appended_bytes })
     }
@@ -387,8 +403,11 @@ impl Partition {
     /// Everything of `taken` is on disk: raises the ends, lets replies and fetches go.
     pub fn synced(self: &Arc<Self>, taken: &TakenSync) {
         let end = taken.work.end;
-        self.appender.lock().log.synced(end);
-        self.raise_synced_end(end, taken.appended_bytes);
+        let mut appender = self.appender.lock();
+        appender.log.synced(end);
+        let visible = self.visible_at(&mut appender, end);
+        drop(appender);
+        self.raise_synced_end(end, visible, taken.appended_bytes);
     }
 
     /// Ends every wait: the directory is offline, or the partition is gone.
@@ -466,24 +485,38 @@ impl Partition {
         SyncNeed::None
     }
 
-    fn raise_synced_end(self: &Arc<Self>, end: Offset, appended_bytes: u64) {
+    fn raise_synced_end(self: &Arc<Self>, end: Offset, visible: Visible, appended_bytes: u64) {
         self.synced_end.fetch_max(end.get(), Ordering::AcqRel);
-        self.advance(end, appended_bytes);
+        self.advance(visible, appended_bytes);
         self.settle_waits(|waited| waited <= end);
     }
 
-    /// Raises the high watermark and tells waiting fetches what they gained.
-    fn advance(self: &Arc<Self>, end: Offset, appended_bytes: u64) {
-        self.high_watermark.fetch_max(end.get(), Ordering::AcqRel);
+    /// What consumers see once the high watermark has reached `end`.
+    fn visible_at(&self, appender: &mut Appender, end: Offset) -> Visible {
+        let high_watermark = self.high_watermark().max(end);
+        let unstable = appender.log.first_unstable(high_watermark);
+        let last_stable_offset = unstable.map_or(high_watermark, |at| at.min(high_watermark));
+        Visible { high_watermark, last_stable_offset }
+    }
+
+    /// Raises the ends that consumers see and tells waiting fetches what they gained.
+    fn advance(self: &Arc<Self>, to: Visible, appended_bytes: u64) {
+        let watermark = to.high_watermark.get();
+        let watermark_before = self.high_watermark.fetch_max(watermark, Ordering::AcqRel);
+        let stable = to.last_stable_offset.get();
+        let stable_before = self.last_stable_offset.fetch_max(stable, Ordering::AcqRel);
         self.directory.mark_changed();
         let before = self.visible_bytes.fetch_max(appended_bytes, Ordering::AcqRel);
         let gained = usize::try_from(appended_bytes.saturating_sub(before)).unwrap_or(usize::MAX);
-        let stable = self.ends().last_stable_offset;
-        let moved = self.stable_end.swap(stable.get(), Ordering::AcqRel) != stable.get();
-        if moved && self.cleaning.take_waits_for_stable() {
+        let has_moved = stable > stable_before;
+        if has_moved && self.cleaning.take_waits_for_stable() {
             self.consider_cleaning();
         }
-        let gain = if moved { Gain::All } else { Gain::Uncommitted };
+        let gain = match has_moved {
+            false => Gain::Uncommitted,
+            true if stable_before < watermark_before => Gain::Released,
+            true => Gain::All,
+        };
         self.fetch_interests.gained(gained, gain);
     }
 

@@ -239,8 +239,11 @@ impl Log {
         self.log_end = incoming.last_offset.plus(1);
         if header.has_producer_id() {
             let marker = read_marker(header, &batch.bytes);
-            if let Some(aborted) = self.producers.apply(header, marker) {
-                self.index_aborted(&aborted);
+            if let Some(ended) = self.producers.apply(header, marker) {
+                self.unseen.push(ended.entry.first_offset, ended.entry.last_offset);
+                if let Some(aborted) = ended.aborted() {
+                    self.index_aborted(&aborted);
+                }
             }
         }
         if self.active.has_many_unsaved_entries() {

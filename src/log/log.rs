@@ -16,6 +16,7 @@ use super::retention::WaitingFile;
 use super::segment::{FileKind, SegmentFiles, SegmentList};
 use super::snapshots;
 use super::tail::TailWriter;
+use super::unseen::Unseen;
 use super::view::LogView;
 use crate::config::TopicSettings;
 use crate::env::{Env, File, FileSystem};
@@ -39,6 +40,7 @@ pub struct Log {
     /// As in `leader-epoch-checkpoint`.
     pub(super) saved_epochs: Arc<Epochs>,
     pub(super) producers: Producers,
+    pub(super) unseen: Unseen,
     pub(super) recovery_point: Offset,
     pub(super) unsynced: Unsynced,
     /// `partition.metadata` is on disk.
@@ -155,7 +157,6 @@ impl Log {
         }
         self.log_start = to;
         self.epochs = Arc::new(self.epochs.cut(to, Offset::new(i64::MAX)));
-        self.producers.forget_transactions_below(to);
         self.publish();
         true
     }
@@ -170,6 +171,15 @@ impl Log {
         now: Timestamp,
     ) -> Option<JoinGuard> {
         self.producers.begin_join(producer, sequence, version, now)
+    }
+
+    /// First offset that read_committed consumers do not see while they see everything up to `high_watermark`: of the oldest
+    /// transaction that is open or whose marker is not visible yet. It never goes back, and is never below the log start, even
+    /// if the transaction began there. `None` if there is no such transaction.
+    pub fn first_unstable(&mut self, high_watermark: Offset) -> Option<Offset> {
+        let unseen = self.unseen.first(high_watermark);
+        let first = self.producers.first_unstable().into_iter().chain(unseen).min();
+        first.map(|first| first.max(self.log_start))
     }
 
     /// Forgets producers that have been idle for `idle_ms`.
@@ -259,7 +269,7 @@ impl Log {
         self.view = Arc::new(LogView {
             log_start: self.log_start,
             log_end: self.log_end,
-            first_unstable: self.producers.first_unstable(),
+            first_open: self.producers.first_unstable().map(|first| first.max(self.log_start)),
             segments: Arc::clone(&self.segments),
             active_end: self.active.position,
             active_largest: self.active.largest,

@@ -49,6 +49,7 @@ mod tail_pool;
 #[cfg(test)]
 pub(crate) mod test_bytes;
 mod time_search;
+mod unseen;
 mod view;
 mod words;
 

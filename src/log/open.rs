@@ -16,6 +16,7 @@ use super::segment::{Segment, SegmentFiles, SegmentList};
 use super::sweep;
 use super::tail::TailWriter;
 use super::tail_pool::TailPool;
+use super::unseen::Unseen;
 use super::view::LogView;
 use crate::config::TopicSettings;
 use crate::env::{Env, FileSystem};
@@ -136,7 +137,7 @@ impl Log {
             view: Arc::new(LogView {
                 log_start: loaded.log_start,
                 log_end: loaded.log_end,
-                first_unstable: None,
+                first_open: None,
                 segments: Arc::clone(&segments),
                 active_end: loaded.active.position,
                 active_largest: loaded.active.largest,
@@ -155,6 +156,7 @@ impl Log {
             saved_epochs: Arc::clone(&epochs),
             epochs,
             producers: loaded.producers,
+            unseen: Unseen::default(),
             recovery_point: loaded.log_end,
             unsynced,
             has_metadata: false,

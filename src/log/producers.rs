@@ -58,6 +58,21 @@ pub(super) struct EndMarker {
     pub(super) coordinator_epoch: i32,
 }
 
+/// A transaction that a marker has just ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EndedTransaction {
+    /// As the transaction index would have it.
+    pub(super) entry: AbortedEntry,
+    pub(super) outcome: Outcome,
+}
+
+impl EndedTransaction {
+    /// What belongs into the transaction index.
+    pub(super) fn aborted(&self) -> Option<AbortedEntry> {
+        (self.outcome == Outcome::Abort).then_some(self.entry)
+    }
+}
+
 /// All producers of a partition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Producers {
@@ -116,12 +131,12 @@ impl Producers {
     }
 
     /// Takes in a batch that is in the log; its offsets are final. `marker` is what a control batch of a transaction says.
-    /// What it returns belongs into the transaction index.
+    /// Returns the transaction that it ends.
     pub(super) fn apply(
         &mut self,
         header: &BatchHeader,
         marker: Option<EndMarker>,
-    ) -> Option<AbortedEntry> {
+    ) -> Option<EndedTransaction> {
         if !header.has_producer_id() {
             return None;
         }
@@ -147,7 +162,7 @@ impl Producers {
 
     /// Compaction has taken the record out of a marker, whose transaction has no data left. The batch stays for its producer
     /// epoch, which Kafka forgets when it recovers such a log, and so fences nobody.
-    fn apply_emptied_marker(&mut self, header: &BatchHeader) -> Option<AbortedEntry> {
+    fn apply_emptied_marker(&mut self, header: &BatchHeader) -> Option<EndedTransaction> {
         let producer = self.by_id.entry(header.producer_id).or_insert_with(Producer::unknown);
         producer.enter_epoch(header.producer_epoch);
         producer.last_timestamp = header.max_timestamp;
@@ -157,7 +172,11 @@ impl Producers {
         None
     }
 
-    fn apply_marker(&mut self, header: &BatchHeader, marker: EndMarker) -> Option<AbortedEntry> {
+    fn apply_marker(
+        &mut self,
+        header: &BatchHeader,
+        marker: EndMarker,
+    ) -> Option<EndedTransaction> {
         let producer = self.by_id.entry(header.producer_id).or_insert_with(Producer::unknown);
         producer.enter_epoch(header.producer_epoch);
         producer.coordinator_epoch = marker.coordinator_epoch;
@@ -165,28 +184,19 @@ impl Producers {
         let first_offset = producer.transaction_start.take()?;
         self.open.remove(&first_offset);
         let last_offset = header.last_offset();
-        (marker.outcome == Outcome::Abort).then(|| AbortedEntry {
+        let entry = AbortedEntry {
             producer_id: header.producer_id,
             first_offset,
             last_offset,
             last_stable_offset: self.first_unstable().unwrap_or(last_offset.plus(1)),
-        })
+        };
+        Some(EndedTransaction { entry, outcome: marker.outcome })
     }
 
     /// Forgets producers that have been idle for `expiration_ms` and have no transaction open.
     pub(super) fn expire(&mut self, now: Timestamp, expiration_ms: i64) {
         self.by_id.retain(|_, producer| !producer.is_expired(now, expiration_ms));
         self.joins.expire(now, expiration_ms);
-    }
-
-    /// Forgets transactions that began below the start of the log.
-    pub(super) fn forget_transactions_below(&mut self, log_start: Offset) {
-        let kept = self.open.split_off(&log_start);
-        for id in std::mem::replace(&mut self.open, kept).into_values() {
-            if let Some(producer) = self.by_id.get_mut(&id) {
-                producer.transaction_start = None;
-            }
-        }
     }
 }
 

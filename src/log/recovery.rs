@@ -247,7 +247,7 @@ impl<'a> Recovery<'a> {
         if self.epochs.is_newer(header.partition_leader_epoch) {
             self.epochs = self.epochs.with(header.partition_leader_epoch, header.base_offset);
         }
-        producers.apply(&header, read_marker(&header, batch.bytes()))
+        producers.apply(&header, read_marker(&header, batch.bytes()))?.aborted()
     }
 
     /// Index files of a rebuilt segment.

@@ -84,8 +84,8 @@ pub struct LogView {
     pub log_start: Offset,
     /// Exclusive end of what was written.
     pub log_end: Offset,
-    /// First offset of the oldest open transaction, if any.
-    pub first_unstable: Option<Offset>,
+    /// First offset of the oldest open transaction, if any; at least the log start.
+    pub first_open: Option<Offset>,
     pub(super) segments: Arc<SegmentList>,
     /// Where the active segment ends.
     pub(super) active_end: u64,

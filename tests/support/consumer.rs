@@ -38,7 +38,7 @@ impl Consumed {
 pub fn consume(view: &LogView, isolation: Isolation) -> Consumed {
     let end = match isolation {
         Isolation::ReadUncommitted => view.log_end,
-        Isolation::ReadCommitted => view.first_unstable.unwrap_or(view.log_end),
+        Isolation::ReadCommitted => view.first_open.unwrap_or(view.log_end),
     };
     let mut aborted = match isolation {
         Isolation::ReadUncommitted => Vec::new(),

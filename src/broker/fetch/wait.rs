@@ -73,8 +73,10 @@ struct Interest {
 pub enum Gain {
     /// Only the high watermark moved: an open transaction holds read_committed consumers back.
     Uncommitted,
-    /// The last stable offset moved as well.
+    /// The last stable offset moved with it.
     All,
+    /// The last stable offset moved over what only the others could read so far: how many bytes that are nobody has counted.
+    Released,
 }
 
 impl FetchInterests {
@@ -92,10 +94,16 @@ impl FetchInterests {
     pub fn gained(&self, bytes: usize, gain: Gain) {
         let mut interests = self.0.lock();
         interests.retain_mut(|interest| {
-            if gain == Gain::Uncommitted && interest.isolation == Isolation::ReadCommitted {
-                return true;
-            }
-            let counted = bytes.min(interest.room);
+            let gained = match (gain, interest.isolation) {
+                (Gain::Uncommitted, Isolation::ReadCommitted) => return true,
+                // It looks again, and waits again if that is not enough.
+                (Gain::Released, Isolation::ReadCommitted) => {
+                    interest.wait.add(usize::MAX);
+                    return false;
+                }
+                _ => bytes,
+            };
+            let counted = gained.min(interest.room);
             interest.room -= counted;
             interest.wait.add(counted);
             !interest.wait.is_satisfied()
@@ -158,6 +166,17 @@ mod tests {
         assert!(!wait.is_satisfied());
         interests.gained(50, Gain::All);
         assert!(wait.is_satisfied());
+    }
+
+    #[test]
+    fn read_committed_looks_again_when_a_transaction_ends() {
+        let (committed, uncommitted) = (FetchWait::new(1000), FetchWait::new(1000));
+        let interests = FetchInterests::default();
+        interests.register(&committed, Isolation::ReadCommitted, 2000);
+        interests.register(&uncommitted, UNCOMMITTED, 2000);
+        interests.gained(70, Gain::Released);
+        assert!(committed.is_satisfied(), "its records were counted for others long ago");
+        assert!(!uncommitted.is_satisfied());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::Broker;
 use crate::broker::produce::{Produce, ProduceBatch, ProduceError, ProduceTransaction, Produced};
 use crate::broker::registry::Lookup;
 use crate::broker::step::{BoxFuture, Step, off_thread};
+use crate::coordinator::TransactionalId;
 use crate::coordinator::transactions::{
     Partitions, TransactionCommand, TransactionError, TransactionReply,
 };
@@ -105,10 +106,18 @@ impl Broker {
                 }
                 return;
             }
-            tokio::time::sleep(self.settings.add_partitions_to_txn_retry_backoff).await;
+            self.wait_for_markers(&writer.transaction.id).await;
             // The marker that was waited for has voided the guards.
             joins = begin_joins(batches, writer, clock.wall());
         }
+    }
+
+    /// Waits until the markers of the transaction before are written, or for a while if somebody else has to write them.
+    async fn wait_for_markers(&self, id: &TransactionalId) {
+        let pause = self.settings.add_partitions_to_txn_retry_backoff;
+        let Some(written) = self.errands.end_of(id) else { return tokio::time::sleep(pause).await };
+        // When time is up the coordinator is asked all the same.
+        let _ = tokio::time::timeout(pause, written).await;
     }
 
     /// As [`Broker::join_transaction`], with a verdict for each partition: in version 1 each stands for itself.

@@ -1,31 +1,28 @@
-//! Ends transactions in their partitions (Kafka's `TransactionMarkerChannelManager`, without the network).
+//! Ends transactions in partitions: a control batch in each, all of them at once (Kafka's `KafkaApis.handleWriteTxnMarkersRequest`).
+//!
+//! Appends happen first, as far as they may on an async thread; then every partition is listed for its sync, so that those of
+//! one transaction, and of all that end at the same time, form one group.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::TRANSACTION_STATE;
 use crate::broker::Broker;
 use crate::broker::groups::CONSUMER_OFFSETS;
 use crate::broker::partition::{Partition, PartitionAppendError, SyncNeed};
 use crate::broker::registry::{Lookup, OpenPartitionError};
-use crate::broker::step::off_thread;
+use crate::broker::step::{BoxFuture, off_thread};
 use crate::broker::sync_wait::SyncWait;
 use crate::coordinator::groups::{GroupCommand, GroupReply, MarkerError};
 use crate::coordinator::runtime::CallError;
-use crate::coordinator::transactions::{TransactionCommand, TransactionErrand, WriteMarkers};
-use crate::env;
-use crate::types::{Marker, PartitionIndex, TopicPartition};
-
-/// Wait before a marker that could not be written is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+use crate::log::AppendError;
+use crate::types::{Marker, Offset, PartitionIndex, Timestamp, TopicPartition};
 
 /// Why a marker is not in its partition.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::broker) enum MarkError {
-    /// There is no such partition any more: nothing is left to be ended.
+pub enum MarkError {
+    /// UNKNOWN_TOPIC_OR_PARTITION: nothing is left to be ended.
     #[error("there is no such partition")]
     Gone,
-    /// The log could not be opened.
+    /// KAFKA_STORAGE_ERROR: the log could not be opened.
     #[error(transparent)]
     Open(#[from] OpenPartitionError),
     /// The log refused.
@@ -34,116 +31,157 @@ pub(in crate::broker) enum MarkError {
     /// The shard of groups refused.
     #[error(transparent)]
     Refused(#[from] MarkerError),
-    /// The shard of groups did not answer.
+    /// NOT_LEADER_OR_FOLLOWER: the shard of groups did not answer.
     #[error(transparent)]
     Shard(#[from] CallError),
-    /// The log directory went offline before the marker was synced.
+    /// KAFKA_STORAGE_ERROR: the log directory went offline before the marker was synced.
     #[error("the log directory went offline")]
     Offline,
 }
 
-impl Broker {
-    /// Carries out what a shard of transactions asks for.
-    pub(in crate::broker) fn run_transaction_errand(
-        self: Arc<Self>,
-        shard: PartitionIndex,
-        errand: TransactionErrand,
-    ) {
-        let TransactionErrand::WriteMarkers(asked) = errand;
-        // Detached: it ends when all markers are written, or with the broker.
-        drop(env::spawn(async move { self.write_markers(shard, asked).await }));
-    }
-
-    async fn write_markers(self: Arc<Self>, shard: PartitionIndex, asked: WriteMarkers) {
-        let marker = Marker {
-            producer: asked.producer,
-            outcome: asked.outcome,
-            coordinator_epoch: self.coordinator_epoch(shard),
-            version: asked.version,
-        };
-        for partition in &asked.partitions {
-            self.write_marker_until_done(partition, &marker).await;
+impl MarkError {
+    /// True if the marker will never be taken: there is no partition, or somebody newer has been there.
+    pub(super) fn is_final(&self) -> bool {
+        match self {
+            Self::Gone | Self::Refused(MarkerError::ProducerEpoch) => true,
+            Self::Refused(MarkerError::CoordinatorFenced) => true,
+            Self::Append(PartitionAppendError::Retired) => true,
+            Self::Append(PartitionAppendError::Log(refusal)) => match refusal {
+                AppendError::InvalidProducerEpoch(_) | AppendError::CoordinatorFenced(_) => true,
+                AppendError::OutOfOrderSequence(_) | AppendError::InvalidTransactionState(_) => {
+                    true
+                }
+                AppendError::DiskFull | AppendError::Io(_) => false,
+            },
+            Self::Append(PartitionAppendError::Offline)
+            | Self::Open(_)
+            | Self::Shard(_)
+            | Self::Offline => false,
         }
-        let WriteMarkers { id, errand, partitions, .. } = asked;
-        let written = TransactionCommand::MarkersWritten { id, errand, partitions };
-        // A shard that was thrown away meanwhile sends the errand out again when it is read.
-        let _ = self.transactions.call(shard, written).await;
     }
+}
 
-    async fn write_marker_until_done(
+/// One marker on its way.
+enum Marking {
+    /// Answered.
+    Done(Result<(), MarkError>),
+    /// In the log; to be synced up to there.
+    Appended(Arc<Partition>, Offset),
+    /// A log that is not open, or may keep the thread waiting.
+    Slow(Lookup),
+    /// With the groups, whose shard writes it itself.
+    Group(BoxFuture<Result<(), MarkError>>),
+}
+
+impl Broker {
+    /// Ends a producer's transaction in partitions, those of the groups among them; one verdict for each, in order, when those
+    /// that are written are durable.
+    pub(in crate::broker) async fn write_markers(
         self: &Arc<Self>,
-        partition: &TopicPartition,
         marker: &Marker,
-    ) {
-        while let Err(error) = self.write_marker(partition, marker).await {
-            match error {
-                MarkError::Gone => return,
-                MarkError::Refused(_) => {
-                    tracing::warn!(%partition, %error, "a transaction marker is not taken");
-                    return;
-                }
-                _ if self.shutdown.is_requested() => return,
-                error => {
-                    tracing::warn!(%partition, %error, "a transaction marker cannot be written and is tried again");
-                    tokio::time::sleep(RETRY_AFTER).await;
-                }
+        partitions: &[TopicPartition],
+    ) -> Vec<Result<(), MarkError>> {
+        let mut markings: Vec<Marking> =
+            partitions.iter().map(|partition| self.begin_marking(marker, partition)).collect();
+        let wait = SyncWait::new();
+        hold(&markings, &wait);
+        let slow = take_slow(&mut markings);
+        if !slow.is_empty() {
+            let (env, marker) = (self.env.clone(), *marker);
+            let mark = move || {
+                let now = env.clock.wall();
+                let marked = slow.into_iter().map(|(at, lookup)| (at, mark(lookup, &marker, now)));
+                marked.collect::<Vec<_>>()
+            };
+            for (at, marking) in off_thread(mark).await {
+                hold(std::slice::from_ref(&marking), &wait);
+                markings[at] = marking;
             }
         }
+        wait.settled().await;
+        let mut verdicts = Vec::with_capacity(markings.len());
+        for marking in markings {
+            verdicts.push(verdict(marking).await);
+        }
+        verdicts
     }
 
-    /// Ends a transaction in one partition; done when it is durable.
-    pub(in crate::broker) async fn write_marker(
-        self: &Arc<Self>,
-        partition: &TopicPartition,
+    fn begin_marking(&self, marker: &Marker, partition: &TopicPartition) -> Marking {
+        let found = self.find_by_name(partition.topic.as_str(), partition.partition);
+        if partition.topic.as_str() == CONSUMER_OFFSETS && !matches!(found, Lookup::Unknown) {
+            return Marking::Group(self.mark_group(marker, partition.partition));
+        }
+        let is_quick = match &found {
+            Lookup::Open(open) => open.takes_inline(0, self.env.clock.monotonic()),
+            Lookup::Closed(_) => false,
+            Lookup::Unknown => true,
+        };
+        if is_quick { mark(found, marker, self.env.clock.wall()) } else { Marking::Slow(found) }
+    }
+
+    fn mark_group(
+        &self,
         marker: &Marker,
-    ) -> Result<(), MarkError> {
-        if partition.topic.as_str() == CONSUMER_OFFSETS {
-            let end = GroupCommand::EndTransaction(*marker);
-            return match self.groups.call(partition.partition, end).await? {
+        shard: PartitionIndex,
+    ) -> BoxFuture<Result<(), MarkError>> {
+        let answer = self.groups.call(shard, GroupCommand::EndTransaction(*marker));
+        Box::pin(async move {
+            match answer.await? {
                 GroupReply::EndTransaction(taken) => Ok(taken?),
                 other => unreachable!("a shard answers with the reply of the command: {other:?}"),
-            };
-        }
-        let found = self.find_by_name(partition.topic.as_str(), partition.partition);
-        let (env, marker) = (self.env.clone(), *marker);
-        let mark =
-            move |partition: &Arc<Partition>| partition.end_transaction(&marker, env.clock.wall());
-        let (partition, (appended, need)) = match found {
-            Lookup::Unknown => return Err(MarkError::Gone),
-            Lookup::Open(partition) if partition.takes_inline(0, self.env.clock.monotonic()) => {
-                let appended = mark(&partition)?;
-                (partition, appended)
             }
-            Lookup::Open(partition) => {
-                off_thread(move || mark(&partition).map(|appended| (partition, appended))).await?
-            }
-            Lookup::Closed(closed) => {
-                off_thread(move || -> Result<_, MarkError> {
-                    let partition = closed.open()?;
-                    let appended = mark(&partition)?;
-                    Ok((partition, appended))
-                })
-                .await?
-            }
-        };
-        if need > SyncNeed::None {
-            partition.queue_sync();
-        }
-        if need < SyncNeed::AcksAll {
-            return Ok(());
-        }
-        let wait = SyncWait::new();
-        partition.hold_until_synced(appended.end_offset, &wait);
-        wait.settled().await;
-        let synced = partition.synced_end() >= appended.end_offset;
-        if synced { Ok(()) } else { Err(MarkError::Offline) }
+        })
     }
+}
 
-    /// Epoch of the shard as the coordinator of its transactions.
-    fn coordinator_epoch(&self, shard: PartitionIndex) -> i32 {
-        let image = self.metadata.image();
-        let topic = image.topic(TRANSACTION_STATE);
-        let partition = topic.and_then(|topic| topic.partition(shard));
-        partition.map_or(-1, |partition| partition.leader_epoch.get())
+/// Appends; may block where the partition is not open.
+fn mark(found: Lookup, marker: &Marker, now: Timestamp) -> Marking {
+    let partition = match found {
+        Lookup::Open(partition) => partition,
+        Lookup::Closed(closed) => match closed.open() {
+            Ok(partition) => partition,
+            Err(error) => return Marking::Done(Err(error.into())),
+        },
+        Lookup::Unknown => return Marking::Done(Err(MarkError::Gone)),
+    };
+    match partition.end_transaction(marker, now) {
+        Err(error) => Marking::Done(Err(error.into())),
+        Ok((appended, need)) => {
+            if need > SyncNeed::None {
+                partition.queue_sync();
+            }
+            if need < SyncNeed::AcksAll {
+                return Marking::Done(Ok(()));
+            }
+            Marking::Appended(partition, appended.end_offset)
+        }
+    }
+}
+
+fn hold(markings: &[Marking], wait: &Arc<SyncWait>) {
+    for marking in markings {
+        if let Marking::Appended(partition, end) = marking {
+            partition.hold_until_synced(*end, wait);
+        }
+    }
+}
+
+/// Takes those out that need a thread which may wait, with their places.
+fn take_slow(markings: &mut [Marking]) -> Vec<(usize, Lookup)> {
+    let take = |(at, marking): (usize, &mut Marking)| match marking {
+        Marking::Slow(lookup) => Some((at, std::mem::replace(lookup, Lookup::Unknown))),
+        Marking::Done(_) | Marking::Appended(..) | Marking::Group(_) => None,
+    };
+    markings.iter_mut().enumerate().filter_map(take).collect()
+}
+
+async fn verdict(marking: Marking) -> Result<(), MarkError> {
+    match marking {
+        Marking::Done(verdict) => verdict,
+        Marking::Appended(partition, end) if partition.synced_end() >= end => Ok(()),
+        Marking::Appended(partition, _) if partition.is_retired() => Err(MarkError::Gone),
+        Marking::Appended(..) => Err(MarkError::Offline),
+        Marking::Group(answer) => answer.await,
+        Marking::Slow(_) => unreachable!("every slow one has been marked"),
     }
 }

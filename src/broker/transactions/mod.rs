@@ -1,11 +1,16 @@
 //! Transactions: which shard a transactional id belongs to, the way there, and what partitions ask of it.
 
+mod admin;
+mod errands;
 mod joining;
 mod markers;
 mod overview;
 
 use std::sync::Arc;
 
+pub use admin::{DescribeProducersError, WriteMarker};
+pub(super) use errands::Errands;
+pub use markers::MarkError;
 pub use overview::OpenTransactions;
 
 use super::Broker;

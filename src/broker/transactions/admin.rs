@@ -1,0 +1,72 @@
+//! What tools that look for hanging transactions, and end them, ask of partitions (KIP-664): DescribeProducers, WriteTxnMarkers.
+
+use std::sync::Arc;
+
+use super::markers::MarkError;
+use crate::broker::Broker;
+use crate::broker::registry::Lookup;
+use crate::broker::step::{BoxFuture, Step, off_thread};
+use crate::log::ActiveProducer;
+use crate::types::{Marker, TopicPartition};
+
+/// Markers for one producer.
+#[derive(Clone, Debug)]
+pub struct WriteMarker {
+    /// Which marker.
+    pub marker: Marker,
+    /// Where.
+    pub partitions: Vec<TopicPartition>,
+}
+
+/// Why the producers of a partition are not told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DescribeProducersError {
+    /// UNKNOWN_TOPIC_OR_PARTITION.
+    #[error("there is no such partition")]
+    UnknownPartition,
+    /// KAFKA_STORAGE_ERROR.
+    #[error("the log directory failed")]
+    Storage,
+}
+
+impl Broker {
+    /// Writes markers, each once: one verdict for each partition of each marker, in order, when what is written is durable. The
+    /// coordinators of the transactions are not told.
+    pub fn write_transaction_markers(
+        self: &Arc<Self>,
+        asked: Vec<WriteMarker>,
+    ) -> BoxFuture<Vec<Vec<Result<(), MarkError>>>> {
+        let broker = Arc::clone(self);
+        Box::pin(async move {
+            let mut verdicts = Vec::with_capacity(asked.len());
+            for WriteMarker { marker, partitions } in &asked {
+                verdicts.push(broker.write_markers(marker, partitions).await);
+            }
+            verdicts
+        })
+    }
+
+    /// The producers that partitions know, in the order of their ids.
+    pub fn describe_producers(
+        &self,
+        partitions: Vec<Lookup>,
+    ) -> Step<Vec<Result<Vec<ActiveProducer>, DescribeProducersError>>> {
+        // A partition may know very many.
+        Step::later(off_thread(move || partitions.into_iter().map(describe).collect()))
+    }
+}
+
+fn describe(found: Lookup) -> Result<Vec<ActiveProducer>, DescribeProducersError> {
+    let partition = match found {
+        Lookup::Open(partition) => partition,
+        Lookup::Closed(closed) => closed.open().map_err(|_| DescribeProducersError::Storage)?,
+        Lookup::Unknown => return Err(DescribeProducersError::UnknownPartition),
+    };
+    if partition.is_retired() {
+        return Err(DescribeProducersError::UnknownPartition);
+    }
+    if partition.directory().is_offline() {
+        return Err(DescribeProducersError::Storage);
+    }
+    Ok(partition.lock().log.active_producers())
+}
