@@ -9,15 +9,17 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use highwater::config::TopicSettings;
 use highwater::env::{Env, FileSystem, ManualClock, Random, SeededRandom};
+use highwater::log::batch::BatchHeader;
 use highwater::log::scan::scan;
 use highwater::log::{AppendError, Log, OpenLog, StartMode};
 use highwater::types::{LeaderEpoch, Offset};
-use support::batches::{Sender, batch, checked, one};
+use support::batches::{Sender, batch, checked, marker, one};
 use support::logs::{NOW, bytes_of, limit, open_args, read_all};
 use support::simulated_disk::{SimulatedDisk, below};
 use support::strict_check::{Closed, check};
@@ -25,7 +27,10 @@ use support::strict_check::{Closed, check};
 const LIVES: u64 = 4;
 const STEPS: usize = 40;
 const SEEDS: u64 = 150;
+/// Sends outside of transactions.
 const PRODUCER: i64 = 5;
+/// Send in transactions.
+const TRANSACTIONAL: [i64; 3] = [10, 11, 12];
 
 fn directory() -> PathBuf {
     PathBuf::from("/data/t-0")
@@ -57,7 +62,8 @@ struct World {
     recovery_point: Offset,
     /// Last written log start.
     log_start: Offset,
-    sequence: i32,
+    /// Highest log start there ever was: the epochs below may be forgotten, also if a power cut brings back their records.
+    deleted_to: Offset,
     now_ms: i64,
 }
 
@@ -69,14 +75,19 @@ impl World {
             synced: Offset::ZERO,
             recovery_point: Offset::ZERO,
             log_start: Offset::ZERO,
-            sequence: 0,
+            deleted_to: Offset::ZERO,
             now_ms: NOW.get(),
         }
     }
 
     fn step(&mut self, log: &mut Log, epoch: LeaderEpoch) {
         match below(&self.random, 20) {
-            0..=11 => self.append(log, epoch),
+            0..=6 => self.append(log, epoch, (PRODUCER, false)),
+            7..=9 => {
+                let id = TRANSACTIONAL[below(&self.random, TRANSACTIONAL.len())];
+                self.append(log, epoch, (id, true));
+            }
+            10 | 11 => self.end_transaction(log, epoch),
             12..=15 => self.sync(log),
             16 => self.sync_half(log),
             17 => {
@@ -93,21 +104,39 @@ impl World {
         }
     }
 
-    fn append(&mut self, log: &mut Log, epoch: LeaderEpoch) {
+    fn append(&mut self, log: &mut Log, epoch: LeaderEpoch, (id, transactional): (i64, bool)) {
         let count = 1 + below(&self.random, 3);
         self.now_ms += below(&self.random, 5) as i64 - 1;
         let value = vec![b'v'; below(&self.random, 400)];
         let values = vec![(value.as_slice(), self.now_ms); count];
-        let sender =
-            Sender { id: PRODUCER, epoch: 0, sequence: self.sequence, transactional: false };
-        let bytes = batch(&values, Some(sender));
-        let appended = log.append(&checked(&bytes), epoch, NOW).expect("the disk works");
+        let sender = Sender { id, epoch: 0, sequence: self.next_sequence(id), transactional };
+        self.append_bytes(log, epoch, &batch(&values, Some(sender)));
+    }
+
+    /// Ends somebody's transaction, if it is open.
+    fn end_transaction(&mut self, log: &mut Log, epoch: LeaderEpoch) {
+        let id = TRANSACTIONAL[below(&self.random, TRANSACTIONAL.len())];
+        let commit = below(&self.random, 2) == 0;
+        self.append_bytes(log, epoch, &marker(id, 0, commit, self.now_ms));
+    }
+
+    fn append_bytes(&mut self, log: &mut Log, epoch: LeaderEpoch, bytes: &[u8]) {
+        let appended = log.append(&checked(bytes), epoch, NOW).expect("the disk works");
         assert!(!appended.duplicate);
         let view = log.view();
         let stored = view.read_tail(appended.base_offset, limit(view.log_end, 1 << 20));
         let stored = bytes_of(&stored.expect("in range").expect("just written"));
         self.appended.push((appended.base_offset, appended.end_offset, stored));
-        self.sequence += count as i32;
+    }
+
+    /// Headers of what a producer has sent.
+    fn sent_by(&self, id: i64) -> impl DoubleEndedIterator<Item = BatchHeader> {
+        let headers = self.appended.iter().filter_map(|(_, _, bytes)| BatchHeader::parse(bytes));
+        headers.filter(move |header| header.producer_id.get() == id && !header.is_control())
+    }
+
+    fn next_sequence(&self, id: i64) -> i32 {
+        self.sent_by(id).map(|header| header.records_count).sum()
     }
 
     fn sync(&mut self, log: &mut Log) {
@@ -161,13 +190,38 @@ impl World {
         assert_eq!(found, wanted, "seed {seed}: from {} to {}", view.log_start, view.log_end);
         assert!(kept == expected, "seed {seed}: the log is not what was appended");
         self.synced = self.synced.min(view.log_end);
-        self.sequence =
-            self.appended.iter().map(|(base, end, _)| end.get() - base.get()).sum::<i64>() as i32;
+        self.check_transactions(log, seed);
+    }
+
+    /// What is open and what was aborted follows from the batches that are kept.
+    fn check_transactions(&self, log: &Log, seed: u64) {
+        let (view, mut open, mut aborted) = (log.view(), BTreeMap::new(), Vec::new());
+        for (base, _, bytes) in &self.appended {
+            let header = BatchHeader::parse(bytes).expect("v2");
+            if !header.is_control() {
+                if header.is_transactional() {
+                    open.entry(header.producer_id).or_insert(*base);
+                }
+            } else if let Some(first) = open.remove(&header.producer_id)
+                && bytes[bytes.len() - 9] == 0
+                && *base >= view.log_start
+            {
+                aborted.push((header.producer_id, first));
+            }
+        }
+        let first_open = open.values().min().map(|first| *first.max(&view.log_start));
+        assert_eq!(view.first_open, first_open, "seed {seed}");
+        let found = view.aborted_between(view.log_start, view.log_end).expect("readable");
+        let found: Vec<_> = found.iter().map(|one| (one.producer_id, one.first_offset)).collect();
+        assert_eq!(found, aborted, "seed {seed}");
     }
 
     /// The last batch is still recognised, and the next one fits.
     fn check_producer(&self, log: &mut Log, epoch: LeaderEpoch, seed: u64) {
-        let Some((base, _, stored)) = self.appended.last() else { return };
+        let Some(newest) = self.sent_by(PRODUCER).next_back() else { return };
+        let mut appended = self.appended.iter();
+        let (base, _, stored) =
+            appended.find(|(base, ..)| *base == newest.base_offset).expect("it is there");
         let again = log.append(&checked(stored), epoch, NOW).expect("a duplicate");
         assert!(again.duplicate && again.base_offset == *base, "seed {seed}");
     }
@@ -186,11 +240,12 @@ fn live_and_crash(seed: u64) {
         world.check_producer(&mut log, epoch, seed);
         if life > 0 {
             world.sync(&mut log);
-            check(&disk, &directory(), Closed::No, log.view().log_start);
+            check(&disk, &directory(), Closed::No, log.view().log_start.max(world.deleted_to));
         }
         for _ in 0..below(&world.random, STEPS) {
             world.step(&mut log, epoch);
         }
+        world.deleted_to = world.deleted_to.max(log.view().log_start);
         disk = disk.crashed(world.random.next_u64());
         start = StartMode::Unclean { recovery_point: world.recovery_point };
     }

@@ -282,7 +282,7 @@ impl ActiveSegment {
     pub(super) fn write_aborted(&mut self, aborted: &AbortedEntry) -> io::Result<Arc<dyn File>> {
         let file = self.segment.files.open_or_create(FileKind::TransactionIndex)?;
         file.write_all_at(&aborted.encode(), file.len()?)?;
-        self.segment.set_has_aborted();
+        self.segment.add_aborted(aborted.last_offset);
         Ok(file)
     }
 
@@ -309,9 +309,7 @@ impl ActiveSegment {
         let index = Arc::new(SegmentIndex::new(base, self.saved));
         let files = Arc::clone(&self.segment.files);
         let sealed = Segment::sealed(base, files, index, self.position, self.largest);
-        if self.segment.has_aborted() {
-            sealed.set_has_aborted();
-        }
+        sealed.inherit_aborted(&self.segment);
         sealed
     }
 }

@@ -78,6 +78,27 @@ impl SegmentIndex {
         after.checked_sub(1).map(read).transpose()
     }
 
+    /// The offset of the first entry at or behind `position`: above all offsets in front of it. `file` opens the `.index`, if it
+    /// must be asked. Blocks.
+    pub(super) fn offset_at(
+        &self,
+        position: u64,
+        file: impl FnOnce() -> io::Result<Arc<dyn File>>,
+    ) -> io::Result<Option<Offset>> {
+        let in_front = |entry: OffsetEntry| u64::from(entry.position) < position;
+        let at = partition_point(self.offsets.len(), |at| Ok(in_front(self.offset_in_memory(at))))?;
+        if at > 0 || self.on_disk.offsets == 0 {
+            return Ok((at < self.offsets.len()).then(|| self.offset_in_memory(at).offset));
+        }
+        let file = file()?;
+        let read = |at| read_offset_entry(file.as_ref(), Access::Blocking, self.base, at);
+        let on_disk = partition_point(self.on_disk.offsets, |at| Ok(in_front(read(at)?)))?;
+        if on_disk < self.on_disk.offsets {
+            return Ok(Some(read(on_disk)?.offset));
+        }
+        Ok((self.offsets.len() > 0).then(|| self.offset_in_memory(0).offset))
+    }
+
     /// The last entry at or below `timestamp`. `file` opens the `.timeindex`, if it must be asked. Blocks.
     pub(super) fn time_floor(
         &self,
@@ -178,7 +199,10 @@ fn read_entry<const LEN: usize>(
 }
 
 /// The first of `0..len` for which `holds` is false; `holds` must be true up to some point and false from there on.
-fn partition_point(len: usize, holds: impl Fn(usize) -> io::Result<bool>) -> io::Result<usize> {
+pub(super) fn partition_point(
+    len: usize,
+    holds: impl Fn(usize) -> io::Result<bool>,
+) -> io::Result<usize> {
     let (mut low, mut high) = (0, len);
     while low < high {
         let middle = low + (high - low) / 2;

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -215,6 +215,11 @@ impl Opened {
     }
 }
 
+/// There is no transaction index.
+const NO_MARKER: i64 = i64::MIN;
+/// There is one, and what it ends with is not known.
+const SOME_MARKER: i64 = i64::MAX;
+
 /// A segment as readers see it. Immutable but for what the appender adds to the index of the active one.
 #[derive(Debug)]
 pub(super) struct Segment {
@@ -226,7 +231,8 @@ pub(super) struct Segment {
     pub(super) index: Arc<SegmentIndex>,
     /// Of a sealed segment, once somebody asked.
     largest: OnceLock<LargestTimestamp>,
-    has_aborted: AtomicBool,
+    /// The last marker in the transaction index; [`NO_MARKER`] or [`SOME_MARKER`] if it is not known.
+    last_aborted: AtomicI64,
 }
 
 /// Shared between the active segment and what becomes of it when it is sealed.
@@ -260,7 +266,7 @@ impl Segment {
             files,
             index,
             largest: OnceLock::new(),
-            has_aborted: AtomicBool::new(false),
+            last_aborted: AtomicI64::new(NO_MARKER),
         }
     }
 
@@ -283,12 +289,33 @@ impl Segment {
 
     /// True if the segment has a transaction index.
     pub(super) fn has_aborted(&self) -> bool {
-        self.has_aborted.load(Ordering::Relaxed)
+        self.last_aborted.load(Ordering::Acquire) != NO_MARKER
     }
 
-    /// There is a transaction index from now on.
+    /// False if no transaction was aborted by a marker at or above `from`.
+    pub(super) fn may_have_aborted(&self, from: Offset) -> bool {
+        self.last_aborted.load(Ordering::Acquire) >= from.get()
+    }
+
+    /// There is a transaction index, which nobody has read yet.
     pub(super) fn set_has_aborted(&self) {
-        self.has_aborted.store(true, Ordering::Relaxed);
+        self.last_aborted.store(SOME_MARKER, Ordering::Release);
+    }
+
+    /// A transaction was aborted by a marker at `marker`, which is the last one.
+    pub(super) fn add_aborted(&self, marker: Offset) {
+        self.last_aborted.store(marker.get(), Ordering::Release);
+    }
+
+    /// The transaction index was read and ends with a marker at `marker`. What was added meanwhile is newer.
+    pub(super) fn note_last_aborted(&self, marker: Offset) {
+        let relaxed = Ordering::Relaxed;
+        let _ = self.last_aborted.compare_exchange(SOME_MARKER, marker.get(), relaxed, relaxed);
+    }
+
+    /// Takes over what is known of another segment's transaction index, which becomes that of this one.
+    pub(super) fn inherit_aborted(&self, other: &Self) {
+        self.last_aborted.store(other.last_aborted.load(Ordering::Acquire), Ordering::Release);
     }
 
     /// The starts of all batches up to `end`. Blocks.

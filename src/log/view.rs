@@ -1,12 +1,11 @@
 //! What readers see: an immutable view, published after every change.
 //!
 //! Everything in it but a few numbers is shared with the views before and after. How a read finds its bytes lies in `read`,
-//! how a time is looked up in `time_search`.
+//! how a time is looked up in `time_search`, what was aborted in `aborted`.
 
 use std::io;
 use std::sync::Arc;
 
-use super::aborted;
 use super::epochs::Epochs;
 use super::segment::{LargestTimestamp, SegmentList};
 use super::tail::Tail;
@@ -95,19 +94,6 @@ pub struct LogView {
 }
 
 impl LogView {
-    /// Aborted transactions that overlap `from..to`. Blocks on the disk only where a segment that matters has any.
-    pub fn aborted_between(&self, from: Offset, to: Offset) -> io::Result<Vec<AbortedTransaction>> {
-        aborted::between(&self.segments, from, to)
-    }
-
-    /// False if no transaction was aborted in the segments from `from` on, so that [`LogView::aborted_between`] finds nothing
-    /// and does not block.
-    pub fn may_have_aborted(&self, from: Offset) -> bool {
-        let first = self.segments.number_of(from);
-        let mut segments = (first..).map_while(|number| self.segments.get(number));
-        segments.any(|segment| segment.has_aborted())
-    }
-
     /// End of the largest known epoch at or below `epoch` (OffsetForLeaderEpoch): (that epoch, its end). `None` for an epoch
     /// newer than all that wrote something: the current one, if it has not, ends at the log end.
     pub fn end_of_epoch(&self, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {

@@ -208,7 +208,7 @@ fn list_aborted(
     if depth != Depth::Files {
         return Err(NeedsFiles);
     }
-    match ends.view.aborted_between(from, to) {
+    match ends.view.aborted_in(from, fetched.records.len, to) {
         Ok(aborted) => fetched.aborted = Some(aborted),
         Err(source) => {
             tracing::error!(%source, "reading a transaction index failed");
