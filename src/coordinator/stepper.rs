@@ -131,6 +131,13 @@ impl Stepper {
         self.groups.restore_producers(&self.log.producers());
     }
 
+    /// All that the shard knows and waits for, to be compared.
+    pub(super) fn state(&self) -> String {
+        let Groups { classic, consumer, consumer_topics, expiry, .. } = &self.groups;
+        let soft = (classic, consumer, consumer_topics, expiry);
+        format!("{soft:?} {:?} {:?} {}", self.hard, self.timers, self.log.len())
+    }
+
     /// Random ids count up from here.
     pub(super) fn set_next_id(&mut self, id: u128) {
         self.next_id.set(id);

@@ -8,6 +8,8 @@ mod commands;
 mod growth;
 mod kind;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
