@@ -10,6 +10,7 @@ use kafka_protocol::ResponseError;
 
 use super::footprint::{GROUP_BYTES, member_bytes, pending_bytes, protocols_bytes};
 use super::member::{Member, Protocols, Waiting};
+use super::pending::PendingMembers;
 use super::subscription;
 use crate::coordinator::footprint::FootprintPart;
 use crate::coordinator::{Footprint, GroupId, InstanceId, MemberId};
@@ -34,7 +35,7 @@ pub struct ClassicGroup {
     /// Who was asked by the answer to its JoinGroup to send a SyncGroup and has not.
     pub(super) unsynced: BTreeSet<MemberId>,
     /// Who was given an id and has not come back with it.
-    pub(super) pending: BTreeSet<MemberId>,
+    pub(super) pending: PendingMembers,
     /// The wait for more members before the first rebalance, while it lasts.
     pub(super) first_wait: Option<FirstWait>,
     /// What members subscribe to; `None` if their subscriptions cannot be read.
@@ -95,7 +96,7 @@ impl ClassicGroup {
             protocol: None,
             leader: None,
             unsynced: BTreeSet::new(),
-            pending: BTreeSet::new(),
+            pending: PendingMembers::default(),
             first_wait: None,
             topics: None,
             members: BTreeMap::new(),
@@ -193,10 +194,12 @@ impl ClassicGroup {
         self.members.insert(id, member);
     }
 
-    /// Somebody is given an id, to come back with it.
-    pub(super) fn add_pending(&mut self, id: MemberId) {
+    /// Somebody is given an id, to come back with it. Whoever has to make way for that is returned.
+    pub(super) fn add_pending(&mut self, id: MemberId) -> Option<MemberId> {
         self.footprint.add(pending_bytes(&id));
-        self.pending.insert(id);
+        let oldest = self.pending.add(id)?;
+        self.footprint.subtract(pending_bytes(&oldest));
+        Some(oldest)
     }
 
     /// Forgets somebody who was given an id.

@@ -92,7 +92,7 @@ impl GroupStep<'_, '_> {
             self.turn.answer(joining.token, answers::join_refused(refused, error));
         } else if joining.is_unknown() {
             self.join_unknown(joining);
-        } else if self.group.pending.contains(&joining.member_id) {
+        } else if self.group.pending.get(joining.member_id.as_str()).is_some() {
             self.join_pending(joining);
         } else {
             self.join_known(joining);
@@ -115,7 +115,9 @@ impl GroupStep<'_, '_> {
                 let error = ResponseError::MemberIdRequired;
                 self.turn.answer(joining.token, answers::join_refused(id.as_str(), error));
                 self.set_timer(ClassicTimer::Pending(id.clone()), joining.session_timeout_ms);
-                self.group.add_pending(id);
+                if let Some(oldest) = self.group.add_pending(id) {
+                    self.cancel_timer(ClassicTimer::Pending(oldest));
+                }
             }
         }
     }

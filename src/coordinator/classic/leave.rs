@@ -71,7 +71,7 @@ impl GroupStep<'_, '_> {
             self.remove(&known.ok_or(ResponseError::UnknownMemberId)?);
             return Ok(());
         }
-        let pending = self.group.pending.get(member.member_id.as_str()).cloned();
+        let pending = self.group.pending.get(&member.member_id).cloned();
         let id = match pending {
             Some(id) => id,
             None => self.group.check_member(&member.member_id, instance)?,

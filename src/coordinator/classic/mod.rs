@@ -32,6 +32,7 @@ pub(super) mod leave;
 mod member;
 mod migrate;
 mod offsets;
+mod pending;
 mod persist;
 mod rebalance;
 mod static_members;

@@ -131,7 +131,8 @@ impl GroupStep<'_, '_> {
         for id in self.group.member_ids() {
             self.cancel_timer(ClassicTimer::Session(id));
         }
-        for id in self.group.pending.clone() {
+        let pending: Vec<_> = self.group.pending.iter().cloned().collect();
+        for id in pending {
             self.cancel_timer(ClassicTimer::Pending(id));
         }
     }

@@ -9,6 +9,7 @@ mod leave;
 mod life;
 mod many;
 mod migrate;
+mod pending;
 mod random;
 mod static_members;
 mod sync;
