@@ -7,7 +7,8 @@ import threading
 import time
 
 from .clients import python_environment
-from .tools import BUILT, CLIENTS as SOURCES, kafka_libraries, run
+from .consumers import CONSUMERS
+from .tools import CLIENTS as SOURCES
 
 PARTITIONS = 6
 PATIENCE = 90
@@ -22,59 +23,6 @@ class RunFailed(Exception):
     """Something that must hold does not."""
 
 
-class Python:
-    def __init__(self, program, package=None):
-        self.program = SOURCES / "python" / program
-        self.package = package
-
-    def prepare(self):
-        self.python = python_environment()
-        if self.package:
-            run([self.python, "-m", "pip", "install", "-q", self.package], timeout=600)
-
-    def command(self):
-        return [self.python, self.program]
-
-
-class Java:
-    def prepare(self):
-        self.libraries = kafka_libraries()
-        run(["javac", "-cp", f"{self.libraries}/*", "-d", BUILT / "java", SOURCES / "java" / "GroupConsumer.java"])
-
-    def command(self):
-        return ["java", "-Xmx128m", "-cp", f"{BUILT / 'java'}:{self.libraries}/*", "GroupConsumer"]
-
-
-class Franz:
-    def prepare(self):
-        run(["go", "build", "-o", BUILT / "franz", "."], cwd=SOURCES / "franz", timeout=600)
-
-    def command(self):
-        return [BUILT / "franz", "group"]
-
-
-class Kafkajs:
-    def prepare(self):
-        self.folder = BUILT / "kafkajs"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for file in ("package.json", "package-lock.json", "group.mjs"):
-            (self.folder / file).write_bytes((SOURCES / "kafkajs" / file).read_bytes())
-        if not (self.folder / "node_modules").exists():
-            run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=self.folder, timeout=600)
-
-    def command(self):
-        return ["node", self.folder / "group.mjs"]
-
-
-CONSUMERS = {
-    "confluent-kafka": Python("group_confluent.py"),
-    "kafka-python": Python("group_kafka_python.py", "kafka-python==3.0.12"),
-    "aiokafka": Python("group_aiokafka.py", "aiokafka==0.14.0"),
-    "java": Java(),
-    "franz-go": Franz(),
-    "kafkajs": Kafkajs(),
-}
-
 PAIRS = [
     ("confluent-kafka", "java", "range"),
     ("confluent-kafka", "java", "cooperative-sticky"),
@@ -84,8 +32,15 @@ PAIRS = [
     ("franz-go", "kafka-python", "range"),
     ("kafka-python", "aiokafka", "range"),
     ("aiokafka", "confluent-kafka", "roundrobin"),
+    ("rdkafka", "java", "roundrobin"),
+    ("rdkafka", "franz-go", "cooperative-sticky"),
+    ("sarama", "rdkafka", "roundrobin"),
+    ("kafka-go", "sarama", "range"),
     ("kafkajs", "kafkajs", "its own"),
 ]
+
+STATIC = ["java", "confluent-kafka", "rdkafka", "franz-go", "sarama", "kafka-python"]
+"""Clients whose members may be static ones."""
 
 
 def prepare_feed():
@@ -127,12 +82,21 @@ class Seen:
 class Program:
     """A consumer as a process; what it prints goes to `seen`."""
 
-    def __init__(self, command, seen, log):
-        self.process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=log, text=True)
+    def __init__(self, command, session_ms, seen, log):
+        self.assigned = []
+        """What it was given, each time."""
+        self.is_fenced = False
+        self.process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=log, text=True,
+                                        env={**os.environ, "SESSION_MS": str(session_ms)})
         threading.Thread(target=self.read, args=(seen,), daemon=True).start()
 
     def read(self, seen):
         for line in self.process.stdout:
+            match line.split():
+                case ["assigned", *partitions]:
+                    self.assigned.append({int(p) for p in ",".join(partitions).split(",") if p})
+                case ["fenced"]:
+                    self.is_fenced = True
             if line.endswith("\n"):
                 seen.take(line)
 
@@ -147,9 +111,13 @@ class Program:
 
 
 class Run:
+    session_ms = 6000
+    """So long a crash goes unnoticed."""
+
     def __init__(self, server, feed, number, first, second, protocol):
         self.server, self.feed, self.protocol = server, feed, protocol
         self.clients = [first, second, first]
+        self.instances = [None, None, None]
         self.topic, self.group = f"shared-{number}", f"group-{number}"
         self.seen = Seen()
         self.log = open(server.work / f"consumers-{number}.log", "ab")
@@ -161,7 +129,7 @@ class Run:
         producer = subprocess.Popen([str(c) for c in [*self.feed, "produce", self.server.address, self.topic]],
                                     stdout=subprocess.PIPE, stderr=self.log, text=True)
         try:
-            self.programs = [self.start(client) for client in self.clients]
+            self.programs = [self.start(place) for place in range(3)]
             self.disturb()
             producer.send_signal(signal.SIGTERM)
             sent = {int(p): int(n) for _, p, n in (line.split() for line in producer.communicate(timeout=120)[0].splitlines())}
@@ -181,7 +149,7 @@ class Run:
         self.wait_for_more()
         self.programs[2].end()
         self.wait_for_more()
-        self.programs[2] = self.start(self.clients[2])
+        self.programs[2] = self.start(2)
         self.wait_for_more()
         before = dict(self.seen.committed)
         self.server.kill()
@@ -190,12 +158,13 @@ class Run:
         self.wait_for_more()
         self.programs[1].end(signal.SIGTERM)
         self.wait_for_more()
-        self.programs[1] = self.start(self.clients[1])
+        self.programs[1] = self.start(1)
         self.wait_for_more()
 
-    def start(self, client):
-        command = [*CONSUMERS[client].command(), self.server.address, self.topic, self.group, self.protocol]
-        return Program(command, self.seen, self.log)
+    def start(self, place):
+        command = [*CONSUMERS[self.clients[place]].command(), self.server.address, self.topic, self.group, self.protocol]
+        instance = self.instances[place]
+        return Program([*command, instance] if instance else command, self.session_ms, self.seen, self.log)
 
     def wait_for_more(self):
         """Every partition has moved on by a few hundred records."""

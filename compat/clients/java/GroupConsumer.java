@@ -1,12 +1,16 @@
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -31,7 +35,7 @@ public class GroupConsumer {
         } else {
             String assignor = ASSIGNORS.get(arguments[3]);
             config.put("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor);
-            config.put("session.timeout.ms", "6000");
+            config.put("session.timeout.ms", System.getenv("SESSION_MS"));
             config.put("heartbeat.interval.ms", "500");
         }
         if (arguments.length > 4) config.put("group.instance.id", arguments[4]);
@@ -45,11 +49,24 @@ public class GroupConsumer {
                 // The process ends anyway.
             }
         }));
-        consumer.subscribe(java.util.List.of(arguments[1]));
+        consumer.subscribe(java.util.List.of(arguments[1]), new Assigned());
         try {
             consume(consumer, arguments[1]);
+        } catch (FencedInstanceIdException e) {
+            System.out.println("fenced");
+            Runtime.getRuntime().halt(0);
         } catch (WakeupException e) {
             consumer.close();
+        }
+    }
+
+    /** Says what it is given. */
+    static class Assigned implements ConsumerRebalanceListener {
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {}
+
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            System.out.println("assigned " + partitions.stream().map(TopicPartition::partition).sorted()
+                .map(String::valueOf).collect(Collectors.joining(",")));
         }
     }
 
@@ -75,7 +92,7 @@ public class GroupConsumer {
         positions.keySet().retainAll(consumer.assignment());
         try {
             consumer.commitSync(positions);
-        } catch (WakeupException e) {
+        } catch (WakeupException | FencedInstanceIdException e) {
             throw e;
         } catch (KafkaException e) {
             return;

@@ -1,11 +1,10 @@
 """A confluent-kafka consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE]."""
 
-import signal
 import sys
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-COMMIT_EVERY = 50
+from group_progress import SESSION_MS, Progress, Running, acknowledged, assigned, fenced
 
 
 def main():
@@ -15,44 +14,30 @@ def main():
     if protocol == "consumer":
         config |= {"group.protocol": "consumer"}
     else:
-        config |= {"partition.assignment.strategy": protocol, "session.timeout.ms": 6000, "heartbeat.interval.ms": 500}
+        config |= {"partition.assignment.strategy": protocol, "session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 500}
     if instance:
         config["group.instance.id"] = instance[0]
     consumer = Consumer(config)
-    consumer.subscribe([topic])
-    running = True
-
-    def stop(*_):
-        nonlocal running
-        running = False
-
-    signal.signal(signal.SIGTERM, stop)
-    positions, uncommitted = {}, 0
+    consumer.subscribe([topic], on_assign=lambda _, partitions: assigned(p.partition for p in partitions))
+    running, progress = Running(), Progress()
     while running:
         message = consumer.poll(0.1)
-        if message is not None and not message.error():
-            print("processed", message.partition(), message.offset(), flush=True)
-            positions[message.partition()] = message.offset() + 1
-            uncommitted += 1
-        if uncommitted >= COMMIT_EVERY:
-            uncommitted = 0
-            commit(consumer, topic, positions)
+        if message is not None and message.error():
+            if message.error().code() in (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID):
+                return fenced()
+        elif message is not None:
+            progress.processed(message.partition(), message.offset())
+        commit(consumer, topic, progress.to_commit(p.partition for p in consumer.assignment()))
     consumer.close()
 
 
 def commit(consumer, topic, positions):
-    """Commits what is still assigned, and says so if it was acknowledged."""
-    owned = {p.partition for p in consumer.assignment()}
-    for partition in positions.keys() - owned:
-        del positions[partition]
     offsets = [TopicPartition(topic, p, o) for p, o in positions.items()]
     try:
         done = consumer.commit(offsets=offsets, asynchronous=False) if offsets else []
     except KafkaException:
         return
-    for partition in done:
-        if not partition.error:
-            print("committed", partition.partition, partition.offset, flush=True)
+    acknowledged({p.partition: p.offset for p in done if not p.error})
 
 
 if __name__ == "__main__":
