@@ -68,7 +68,12 @@ class Seen:
                 with self.changed:
                     self.committed[int(partition)] = max(int(offset), self.committed[int(partition)])
 
+    def tell(self):
+        with self.changed:
+            self.changed.notify_all()
+
     def wait_until(self, done, what):
+        """Waits as long as records are processed that were not before."""
         with self.changed:
             last, limit = self.count(), time.monotonic() + PATIENCE
             while not done():
@@ -77,6 +82,12 @@ class Seen:
                     last, limit = self.count(), time.monotonic() + PATIENCE
                 if time.monotonic() > limit:
                     raise RunFailed(f"{what}: nothing new for {PATIENCE} s, {last} records were processed")
+
+    def wait_for_event(self, done, what):
+        """Records go on meanwhile."""
+        with self.changed:
+            if not self.changed.wait_for(done, PATIENCE):
+                raise RunFailed(f"{what} for {PATIENCE} s")
 
 
 class Program:
@@ -95,8 +106,10 @@ class Program:
             match line.split():
                 case ["assigned", *partitions]:
                     self.assigned.append({int(p) for p in ",".join(partitions).split(",") if p})
+                    seen.tell()
                 case ["fenced"]:
                     self.is_fenced = True
+                    seen.tell()
             if line.endswith("\n"):
                 seen.take(line)
 

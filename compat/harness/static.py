@@ -15,7 +15,7 @@ class StaticRun(Run):
         self.instances = ["a", "b", "c"]
 
     def disturb(self):
-        self.seen.wait_until(self.is_settled, "the group does not settle")
+        self.seen.wait_for_event(self.is_settled, "the group does not settle")
         self.wait_for_more()
         # One of them leads the group.
         for place in range(3):
@@ -35,9 +35,9 @@ class StaticRun(Run):
             old.end()
         new = self.programs[place] = self.start(place)
         try:
-            self.seen.wait_until(lambda: new.assigned, "the replacement is given nothing")
+            self.seen.wait_for_event(lambda: new.assigned, "the replacement is given nothing")
             if not kill:
-                self.seen.wait_until(lambda: old.is_fenced, "the old one is not fenced")
+                self.seen.wait_for_event(lambda: old.is_fenced, "the old one is not fenced")
         finally:
             old.end()
         self.wait_for_more()

@@ -31,16 +31,19 @@ def main():
     running, progress = Running(), Progress()
     while running:
         try:
-            batches = consumer.poll(timeout_ms=100, max_records=COMMIT_EVERY)
+            consume(consumer, topic, progress)
         except FencedInstanceIdError:
             return fenced()
         except KafkaError:
             continue
-        for messages in batches.values():
-            for message in messages:
-                progress.processed(message.partition, message.offset)
-        commit(consumer, topic, progress.to_commit(p.partition for p in consumer.assignment()))
     consumer.close()
+
+
+def consume(consumer, topic, progress):
+    for messages in consumer.poll(timeout_ms=100, max_records=COMMIT_EVERY).values():
+        for message in messages:
+            progress.processed(message.partition, message.offset)
+    commit(consumer, topic, progress.to_commit(p.partition for p in consumer.assignment()))
 
 
 def commit(consumer, topic, positions):
@@ -48,6 +51,8 @@ def commit(consumer, topic, positions):
         return
     try:
         consumer.commit({TopicPartition(topic, p): OffsetAndMetadata(o, "", -1) for p, o in positions.items()})
+    except FencedInstanceIdError:
+        raise
     except (KafkaError, AssertionError):
         return
     acknowledged(positions)
