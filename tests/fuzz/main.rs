@@ -52,6 +52,7 @@ targets! {
     meta_properties: seeds::golden("meta.properties"), targets::meta_properties;
     clean_shutdown: seeds::golden("kafka_cleanshutdown"), targets::clean_shutdown;
     group_record: seeds::group_records(), targets::group_record;
+    transaction_record: seeds::transaction_records(), targets::transaction_record;
     metadata_record: seeds::metadata_records(), targets::metadata_record;
     properties_file: seeds::properties_files(), targets::properties_file;
     settings: seeds::properties_files(), targets::settings;

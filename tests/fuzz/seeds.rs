@@ -147,16 +147,23 @@ pub fn legacy() -> Vec<Seed> {
     seeds(stored.map(|(_, batch)| batch.bytes().to_vec()), repair_batch)
 }
 
-/// Values of Kafka's metadata records.
 /// Records of groups as Apache Kafka writes them: the length of the key in two bytes, key, value.
 pub fn group_records() -> Vec<Seed> {
-    let mut lines = String::new();
-    let compressed = include_bytes!("../golden/groups/records.jsonl.gz");
-    GzDecoder::new(&compressed[..]).read_to_string(&mut lines).expect("gzip of text");
-    seeds(lines.lines().map(group_record), as_they_are)
+    coordinator_records(include_bytes!("../golden/groups/records.jsonl.gz"))
 }
 
-fn group_record(line: &str) -> Vec<u8> {
+/// The same of transactions.
+pub fn transaction_records() -> Vec<Seed> {
+    coordinator_records(include_bytes!("../golden/transactions/records.jsonl.gz"))
+}
+
+fn coordinator_records(compressed: &[u8]) -> Vec<Seed> {
+    let mut lines = String::new();
+    GzDecoder::new(compressed).read_to_string(&mut lines).expect("gzip of text");
+    seeds(lines.lines().map(coordinator_record), as_they_are)
+}
+
+fn coordinator_record(line: &str) -> Vec<u8> {
     let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
     let bytes = |name: &str| line[name].as_str().map(from_hex).unwrap_or_default();
     let (key, value) = (bytes("key"), bytes("value"));
@@ -164,6 +171,7 @@ fn group_record(line: &str) -> Vec<u8> {
     [&length.to_be_bytes()[..], &key, &value].concat()
 }
 
+/// Values of Kafka's metadata records.
 pub fn metadata_records() -> Vec<Seed> {
     seeds(
         metadata_log(|header, _, value| (!header.is_control()).then(|| value.to_vec())),

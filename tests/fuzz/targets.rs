@@ -6,6 +6,7 @@ use highwater::config::{
     parse_properties,
 };
 use highwater::coordinator::records as group_records;
+use highwater::coordinator::transactions as transaction_records;
 use highwater::kafka::api_table::{Api, Body};
 use highwater::kafka::codec::produce::ProduceRequest;
 use highwater::kafka::guard;
@@ -152,11 +153,30 @@ fn decompress(codec: Codec, input: &[u8]) {
     }
 }
 
-/// The first two bytes say how long the key is; what is behind it is the value. What was read is written and read again.
-pub fn group_record(input: &[u8]) -> Allowance {
-    let Some((length, rest)) = input.split_first_chunk() else { return Allowance(0) };
+/// The first two bytes say how long the key is; what is behind it is the value.
+fn key_and_value(input: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = input.split_first_chunk()?;
     let length = usize::from(u16::from_be_bytes(*length)).min(rest.len());
-    let (key, value) = rest.split_at(length);
+    Some(rest.split_at(length))
+}
+
+/// What was read is written and read again. Some of it is not written as it was: then that is what is read the third time.
+pub fn transaction_record(input: &[u8]) -> Allowance {
+    let Some((key, value)) = key_and_value(input) else { return Allowance(0) };
+    for value in [None, Some(value)] {
+        if let Ok(Some(record)) = transaction_records::decode(key, value) {
+            let written = transaction_records::encode(&record);
+            let again = transaction_records::decode(&written.key, written.value.as_deref());
+            assert_eq!(again, Ok(Some(record)));
+        }
+    }
+    // A partition takes four bytes there and a `TopicPartition` here, twice when they are sorted; a topic takes three bytes.
+    Allowance(OVERHEAD + 2 * 96 * input.len())
+}
+
+/// What was read is written and read again.
+pub fn group_record(input: &[u8]) -> Allowance {
+    let Some((key, value)) = key_and_value(input) else { return Allowance(0) };
     for value in [None, Some(value)] {
         if let Ok(Some(record)) = group_records::decode(key, value) {
             let written = group_records::encode(&record);

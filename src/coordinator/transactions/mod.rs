@@ -19,6 +19,8 @@ mod init;
 mod partitions;
 mod record;
 mod settings;
+#[cfg(test)]
+mod simulation;
 mod state;
 #[cfg(test)]
 mod stepper;
