@@ -82,7 +82,7 @@ pub static APIS: &[Api] = &[
     Api {
         key: 1,
         name: "Fetch",
-        versions: 4..=17,
+        versions: 4..=18,
         advertised_from: 4,
         flexible_from: 12,
         access: Access::Authenticated,

@@ -11,6 +11,7 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 
 use crate::broker::TestBroker;
+use crate::messages::generated;
 use crate::peer::{Peer, api, encoded};
 use crate::pipelining::topic_name;
 
@@ -94,9 +95,10 @@ pub(crate) async fn call<A: Decodable>(
     request: &impl Encodable,
 ) -> A {
     let what = || format!("{} v{version}", api(key).name);
-    let answer = peer.ask(api(key), version, &encoded(request, version)).await;
+    let layout = generated(key, version);
+    let answer = peer.ask(api(key), version, &encoded(request, layout)).await;
     let mut body = answer.unwrap_or_else(|| panic!("{}: closed", what()));
-    let decoded = A::decode(&mut body, version).unwrap_or_else(|e| panic!("{}: {e}", what()));
+    let decoded = A::decode(&mut body, layout).unwrap_or_else(|e| panic!("{}: {e}", what()));
     assert!(body.is_empty(), "{}: bytes are left", what());
     decoded
 }

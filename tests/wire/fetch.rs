@@ -66,7 +66,7 @@ async fn every_version_returns_what_was_produced() {
     let id = session.create("t", 1, &[]).await;
     let sent = batch(&[b"some", b"records"]);
     assert_eq!(session.produce("t", 0, sent.clone()).await.error_code, NONE);
-    for version in 4..=17 {
+    for version in 4..=18 {
         let mut request = request("t", vec![asked(0, 1)]);
         if version >= 13 {
             request.topics[0].topic = Default::default();

@@ -1,6 +1,7 @@
 //! The generated codec by API key, and the product's own where the generated one knows too little.
 
 use bytes::{Buf, Bytes, BytesMut};
+use highwater::kafka::codec::fetch::GENERATED_TO;
 use kafka_protocol::messages::*;
 use kafka_protocol::protocol::{Decodable, Encodable};
 
@@ -26,10 +27,17 @@ fn recode<M: Decodable + Encodable + std::fmt::Debug>(
     Ok(Decoded { rest: body.remaining(), encoded: encoded.freeze(), text: format!("{message:?}") })
 }
 
+/// The version of the generated codec that has the layout of `version` in what clients send and get.
+pub(crate) fn generated(key: i16, version: i16) -> i16 {
+    const FETCH: i16 = 1;
+    if key == FETCH { version.min(GENERATED_TO) } else { version }
+}
+
 macro_rules! by_key {
     ($($key:literal => $request:ident, $response:ident;)*) => {
         /// Decodes the body of a request.
         pub(crate) fn request(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
+            let version = generated(key, version);
             let own = topic_ids::request(key, version, &body);
             if let Some(decoded) = own.or_else(|| txn_offsets::request(key, version, &body)) {
                 return decoded;
@@ -42,6 +50,7 @@ macro_rules! by_key {
 
         /// Decodes the body of a response.
         pub(crate) fn response(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
+            let version = generated(key, version);
             if let Some(decoded) = txn_offsets::response(key, version, &body) {
                 return decoded;
             }

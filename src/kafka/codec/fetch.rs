@@ -1,15 +1,26 @@
-//! Fetch (1): a writer for responses of versions 4-17 that puts records between the fields without copying them. Requests go
+//! Fetch (1): a writer for responses of versions 4-18 that puts records between the fields without copying them. Requests go
 //! through the generated decoder.
 
-use super::{LeaderIdAndEpoch, Progress, TopicKey};
+use kafka_protocol::messages::FetchRequest;
+
+use super::{LeaderIdAndEpoch, Progress, TopicKey, decode_body};
 use crate::kafka::ErrorCode;
-use crate::kafka::handler::{Response, ResponsePart};
+use crate::kafka::handler::{Disconnect, Request, Response, ResponsePart};
 use crate::kafka::wire::Writer;
 use crate::log::{AbortedTransaction, Slice};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex};
 
 /// First version with compact lengths and tags.
 const FLEXIBLE_FROM: i16 = 12;
+
+/// Last version that the generated codec knows. Version 18 adds one tagged field, which only followers send (KIP-1166): without
+/// it, its requests and responses are those of version 17.
+pub const GENERATED_TO: i16 = 17;
+
+/// Reads a Fetch request.
+pub fn request(request: &Request) -> Result<FetchRequest, Disconnect> {
+    decode_body(request.body.clone(), request.version.min(GENERATED_TO))
+}
 
 /// What a Fetch response says as a whole.
 #[derive(Clone, Copy, Debug)]

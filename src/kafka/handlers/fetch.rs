@@ -1,4 +1,5 @@
-//! Fetch (1), versions 4-17. KIP-74, KIP-98, KIP-227, KIP-320, KIP-392, KIP-482, KIP-516, KIP-595, KIP-903, KIP-951.
+//! Fetch (1), versions 4-18. KIP-74, KIP-98, KIP-227, KIP-320, KIP-392, KIP-482, KIP-516, KIP-595, KIP-903, KIP-951,
+//! KIP-1166.
 //!
 //! There is one replica: no preferred one is ever named, and a request that claims to come from a replica is answered as a
 //! consumer's.
@@ -31,7 +32,7 @@ const STORAGE_ERROR_FROM: i16 = 6;
 
 /// Answers a Fetch request.
 pub fn handle(request: Request) -> Outcome {
-    let body: FetchRequest = match codec::decode(&request) {
+    let body = match codec::fetch::request(&request) {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
