@@ -138,5 +138,9 @@ impl Broker {
     pub fn apply_image(&self) {
         self.in_force.apply(&self.metadata.image());
         self.partitions.apply_image();
+        let threads = self.partitions.cleaner_settings().threads;
+        if let Err(error) = self.cleaner.set_threads(threads) {
+            tracing::error!(threads, %error, "a thread of the cleaner cannot be started");
+        }
     }
 }

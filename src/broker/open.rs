@@ -21,7 +21,7 @@ use super::producer_ids::ProducerIds;
 use super::registry::{NewRegistry, PartitionRegistry, Placement};
 use super::transactions::{self, TRANSACTION_STATE};
 use super::{ADMIN_TURNS, Broker};
-use crate::config::BrokerSettings;
+use crate::config::{BrokerSettings, Layers};
 use crate::coordinator::groups::{GroupSettings, Groups};
 use crate::coordinator::runtime::{Coordinator, StateMemory};
 use crate::coordinator::transactions::TransactionSettings;
@@ -96,7 +96,7 @@ impl Broker {
             let ids = Arc::clone(&producer_ids);
             Self {
                 fetch_sessions: FetchSessions::new(sessions),
-                groups: start_groups(parts.clone(), &configs),
+                groups: start_groups(parts.clone(), &args.settings),
                 transactions: transactions::start(parts, transactional, ids),
                 errands: transactions::Errands::default(),
                 producer_ids,
@@ -236,9 +236,10 @@ fn start_directories(
     Ok(Placement::new(directories, found))
 }
 
-fn start_groups(parts: CoordinatorParts, configs: &BrokerConfigs) -> Arc<Coordinator<Groups>> {
+fn start_groups(parts: CoordinatorParts, settings: &BrokerSettings) -> Arc<Coordinator<Groups>> {
     let metadata = Arc::clone(&parts.metadata);
-    let groups = groups::start(parts, Arc::new(GroupSettings::of(configs.layers())));
+    let layers = Layers::of_statics(&settings.statics);
+    let groups = groups::start(parts, Arc::new(GroupSettings::of(settings.node_id, layers)));
     tell_of_changes(&metadata, &groups);
     groups
 }

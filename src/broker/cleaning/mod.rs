@@ -28,6 +28,7 @@ use crate::env::spawn_thread;
 #[derive(Debug)]
 pub struct Cleaner {
     queue: Arc<CleaningQueue>,
+    tools: Arc<CleaningTools>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -42,23 +43,42 @@ struct CleaningQueue {
 struct QueueState {
     /// Each at most a few times; looking twice does no harm.
     candidates: Vec<Arc<Partition>>,
+    /// Threads that there are, and that there are to be.
+    threads: usize,
+    threads_wanted: usize,
     closing: bool,
 }
 
 impl Cleaner {
     /// Starts `log.cleaner.threads` threads, none if `log.cleaner.enable` is off.
     pub(super) fn start(tools: CleaningTools) -> io::Result<Self> {
-        let queue: Arc<CleaningQueue> = Arc::default();
-        let tools = Arc::new(tools);
-        let mut threads = Vec::new();
-        for _ in 0..tools.threads() {
-            let worker = Worker::new(Arc::clone(&queue), Arc::clone(&tools));
-            threads.push(spawn_thread("cleaner", move || worker.run())?);
+        let settings = tools.settings();
+        let cleaner =
+            Self { queue: Arc::default(), tools: Arc::new(tools), threads: Mutex::default() };
+        if settings.enable {
+            cleaner.set_threads(settings.threads)?;
+        } else {
+            cleaner.queue.end();
         }
-        if threads.is_empty() {
-            queue.end();
+        Ok(cleaner)
+    }
+
+    /// Starts threads, or lets some end after the log that they are cleaning, so that there are `wanted` (Kafka's
+    /// `LogCleaner.reconfigure`).
+    pub(super) fn set_threads(&self, wanted: usize) -> io::Result<()> {
+        let mut threads = self.threads.lock();
+        threads.retain(|thread| !thread.is_finished());
+        for _ in 0..self.queue.want_threads(wanted) {
+            let worker = Worker::new(Arc::clone(&self.queue), Arc::clone(&self.tools));
+            match spawn_thread("cleaner", move || worker.run()) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    self.queue.thread_missing();
+                    return Err(error);
+                }
+            }
         }
-        Ok(Self { queue, threads: Mutex::new(threads) })
+        Ok(())
     }
 
     /// Lets a thread look at a partition soon.
@@ -109,16 +129,43 @@ impl CleaningQueue {
         self.state.lock().closing
     }
 
-    /// Everything that is listed, once there is something; `None` once the queue is closed.
+    /// How many threads are to be started, counted as if they were there.
+    fn want_threads(&self, wanted: usize) -> usize {
+        let mut state = self.state.lock();
+        if state.closing {
+            return 0;
+        }
+        let missing = wanted.saturating_sub(state.threads);
+        state.threads += missing;
+        state.threads_wanted = wanted;
+        // Those that are too many end, unless they clean just now.
+        self.changed.notify_all();
+        missing
+    }
+
+    /// A thread that was counted could not be started.
+    fn thread_missing(&self) {
+        self.state.lock().threads -= 1;
+    }
+
+    /// Everything that is listed, once there is something; `None` when the thread is to end.
     fn take_all(&self) -> Option<Vec<Arc<Partition>>> {
         let mut state = self.state.lock();
-        while state.candidates.is_empty() {
+        loop {
             if state.closing {
                 return None;
             }
+            if state.threads > state.threads_wanted {
+                state.threads -= 1;
+                // What woke this thread may have been meant for one that stays.
+                self.changed.notify_one();
+                return None;
+            }
+            if !state.candidates.is_empty() {
+                return Some(std::mem::take(&mut state.candidates));
+            }
             self.changed.wait(&mut state);
         }
-        Some(std::mem::take(&mut state.candidates))
     }
 
     /// Waits for `time`, or until the queue is closed: true then.
@@ -126,5 +173,31 @@ impl CleaningQueue {
         let mut state = self.state.lock();
         self.changed.wait_while_for(&mut state, |state| !state.closing, time);
         state.closing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_come_and_go_as_the_setting_changes() {
+        let queue = Arc::new(CleaningQueue::default());
+        let start = |count: usize| -> Vec<JoinHandle<bool>> {
+            let thread = |_| {
+                let queue = Arc::clone(&queue);
+                spawn_thread("cleaner", move || queue.take_all().is_none()).expect("a thread")
+            };
+            (0..count).map(thread).collect()
+        };
+        let first = start(queue.want_threads(3));
+        assert_eq!(first.len(), 3);
+        assert_eq!(queue.want_threads(0), 0);
+        assert!(first.into_iter().all(|thread| thread.join().expect("no panic")), "they end");
+        let second = start(queue.want_threads(2));
+        assert_eq!(second.len(), 2, "others come in their place");
+        queue.end();
+        assert!(second.into_iter().all(|thread| thread.join().expect("no panic")));
+        assert_eq!(queue.want_threads(5), 0, "nothing is started at a stop");
     }
 }

@@ -32,7 +32,6 @@ pub(in crate::broker) struct CleaningTools {
     budget: Arc<ByteBudget>,
     metrics: Arc<Metrics>,
     throttle: Throttle,
-    at_start: CleanerSettings,
 }
 
 impl CleaningTools {
@@ -50,17 +49,16 @@ impl CleaningTools {
             budget: Arc::clone(budget),
             metrics: Arc::clone(metrics),
             throttle: Throttle::new(Arc::clone(&env.clock)),
-            at_start: registry.cleaner_settings(),
         }
     }
 
-    /// How many threads there are to be.
-    pub(super) fn threads(&self) -> usize {
-        if self.at_start.enable { self.at_start.threads } else { 0 }
+    /// The settings as they are now.
+    pub(super) fn settings(&self) -> CleanerSettings {
+        self.registry.cleaner_settings()
     }
 
     fn limits(&self, settings: &CleanerSettings) -> CleaningLimits {
-        let threads = self.threads().max(1);
+        let threads = settings.threads.max(1);
         let share = self.budget.limit_bytes() / BUDGET_SHARE;
         CleaningLimits {
             keys: KeyMapLimits {

@@ -10,7 +10,6 @@ use crate::metadata::{ConfigResource, Image};
 pub(super) struct Limits {
     pub(super) session_timeout_ms: i32,
     pub(super) heartbeat_interval_ms: i32,
-    pub(super) assignment_interval_ms: i32,
 }
 
 impl Limits {
@@ -18,7 +17,6 @@ impl Limits {
         let own = image.overrides(&ConfigResource::Group(group.to_owned()));
         let session = number(&own, "consumer.session.timeout.ms");
         let heartbeat = number(&own, "consumer.heartbeat.interval.ms");
-        let assignment = number(&own, "consumer.assignment.interval.ms");
         Self {
             session_timeout_ms: bounded(
                 session.unwrap_or(settings.consumer_session_timeout_ms),
@@ -30,13 +28,19 @@ impl Limits {
                 settings.consumer_min_heartbeat_interval_ms,
                 settings.consumer_max_heartbeat_interval_ms,
             ),
-            assignment_interval_ms: bounded(
-                assignment.unwrap_or(settings.consumer_assignment_interval_ms),
-                settings.consumer_min_assignment_interval_ms,
-                settings.consumer_max_assignment_interval_ms,
-            ),
         }
     }
+}
+
+/// Shortest time between two targets of a group. Asked when a target is due, not for every heartbeat.
+pub(super) fn assignment_interval_ms(settings: &GroupSettings, image: &Image, group: &str) -> i32 {
+    let own = image.overrides(&ConfigResource::Group(group.to_owned()));
+    let own = number(&own, "consumer.assignment.interval.ms");
+    bounded(
+        own.unwrap_or_else(|| settings.assignment_interval_ms(image)),
+        settings.consumer_min_assignment_interval_ms,
+        settings.consumer_max_assignment_interval_ms,
+    )
 }
 
 fn number(own: &BTreeMap<String, String>, name: &str) -> Option<i32> {

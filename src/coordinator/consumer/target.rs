@@ -2,9 +2,8 @@
 
 use super::assign::{self, AssignedTopic, Assignor, Problem, Subscriber, Subscriptions};
 use super::group::ConsumerGroup;
-use super::limits::Limits;
 use super::partitions::{self, Target};
-use super::{consumer_group, limits_of};
+use super::{consumer_group, limits};
 use crate::coordinator::groups::{GroupSettings, GroupTurn, Groups};
 use crate::coordinator::records::{GroupRecord, TargetAssignmentValue, TargetMemberValue};
 use crate::coordinator::{GroupId, MemberId};
@@ -15,9 +14,11 @@ use crate::types::TopicName;
 /// a later heartbeat makes the next.
 pub(super) fn update(shard: &Groups, turn: &mut GroupTurn<'_>, id: &GroupId) {
     let Some(group) = consumer_group(turn.hard(), id.as_str()) else { return };
-    if group.target.epoch >= group.epoch
-        || !is_due(group, &limits_of(shard, turn, id), turn.now.wall.get())
-    {
+    if group.target.epoch >= group.epoch {
+        return;
+    }
+    let interval_ms = limits::assignment_interval_ms(&shard.settings, turn.image, id.as_str());
+    if !is_due(group, i64::from(interval_ms), turn.now.wall.get()) {
         return;
     }
     let epoch = group.epoch;
@@ -31,8 +32,7 @@ pub(super) fn update(shard: &Groups, turn: &mut GroupTurn<'_>, id: &GroupId) {
 }
 
 /// Kafka's `group.consumer.assignment.interval.ms`: many members that come at once cost few targets.
-fn is_due(group: &ConsumerGroup, limits: &Limits, now_ms: i64) -> bool {
-    let interval_ms = i64::from(limits.assignment_interval_ms);
+fn is_due(group: &ConsumerGroup, interval_ms: i64, now_ms: i64) -> bool {
     let made_at_ms = group.target.made_at.get();
     made_at_ms <= 0 || interval_ms == 0 || now_ms >= made_at_ms.saturating_add(interval_ms)
 }

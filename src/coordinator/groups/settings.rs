@@ -1,6 +1,8 @@
 //! Settings of groups (Kafka's `GroupCoordinatorConfig` and `GroupConfig`).
 
 use crate::config::Layers;
+use crate::metadata::{ConfigResource, Image};
+use crate::types::BrokerId;
 
 /// How often Kafka's coordinator matches patterns against new topics at most (its internal
 /// `group.consumer.regex.refresh.interval.ms`).
@@ -10,6 +12,8 @@ const REGEX_REFRESH_INTERVAL_MS: i32 = 600_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "fields are named as the settings")]
 pub struct GroupSettings {
+    /// Whose overrides count, of those in the image.
+    pub node_id: BrokerId,
     pub group_initial_rebalance_delay_ms: i32,
     pub group_min_session_timeout_ms: i32,
     pub group_max_session_timeout_ms: i32,
@@ -44,10 +48,12 @@ pub enum Migration {
 }
 
 impl GroupSettings {
-    /// The settings in force at start.
-    pub fn of(layers: Layers<'_>) -> Self {
+    /// The settings that the broker was started with. But for those that [`GroupSettings::assignment_interval_ms`] and its
+    /// like look up, nothing changes them while it runs.
+    pub fn of(node_id: BrokerId, layers: Layers<'_>) -> Self {
         let consumer = |name: &str| int(layers, &format!("group.consumer.{name}"));
         Self {
+            node_id,
             group_initial_rebalance_delay_ms: int(layers, "group.initial.rebalance.delay.ms"),
             group_min_session_timeout_ms: int(layers, "group.min.session.timeout.ms"),
             group_max_session_timeout_ms: int(layers, "group.max.session.timeout.ms"),
@@ -71,6 +77,15 @@ impl GroupSettings {
             consumer_regex_refresh_interval_ms: REGEX_REFRESH_INTERVAL_MS,
             consumer_migration: migration(layers),
         }
+    }
+
+    /// `group.consumer.assignment.interval.ms` as it is now: Kafka changes it while it runs.
+    pub fn assignment_interval_ms(&self, image: &Image) -> i32 {
+        const KEY: &str = "group.consumer.assignment.interval.ms";
+        let changed = |resource| image.overrides(&resource).get(KEY)?.trim().parse().ok();
+        changed(ConfigResource::Broker(self.node_id))
+            .or_else(|| changed(ConfigResource::ClusterDefault))
+            .unwrap_or(self.consumer_assignment_interval_ms)
     }
 }
 
@@ -109,6 +124,7 @@ impl Default for GroupSettings {
     /// Kafka 4.4's, but for the first rebalance, which here waits for nobody.
     fn default() -> Self {
         Self {
+            node_id: BrokerId::new(1),
             group_initial_rebalance_delay_ms: 0,
             group_min_session_timeout_ms: 6_000,
             group_max_session_timeout_ms: 1_800_000,
@@ -141,7 +157,7 @@ mod tests {
 
     fn of(settings: &BrokerSettings) -> GroupSettings {
         let none = Overrides::new();
-        GroupSettings::of(settings.layers(&none, &none))
+        GroupSettings::of(settings.node_id, settings.layers(&none, &none))
     }
 
     fn of_file(text: &str) -> GroupSettings {

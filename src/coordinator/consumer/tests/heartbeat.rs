@@ -290,3 +290,26 @@ fn a_group_has_times_of_its_own_within_the_brokers_bounds() {
     bench.stepper.advance_ms(1);
     assert!(!bench.is_member("a"), "the broker's largest is 60 seconds");
 }
+
+#[test]
+fn the_interval_between_assignments_can_be_changed_at_any_time() {
+    use crate::types::BrokerId;
+    let mut bench = Bench::with(GroupSettings::default());
+    bench.stepper.topic("t", 2);
+    let (a, b) = (Consumer::new("a", &["t"]), Consumer::new("b", &["t"]));
+    let epoch = |bench: &Bench| (bench.group().epoch, bench.group().target.epoch);
+    bench.send(a.full());
+    bench.send(b.full());
+    let (group, target) = epoch(&bench);
+    assert!(target < group, "the interval of a second is not over");
+    let mut set = |resource: ConfigResource, value: &str| {
+        let key = "group.consumer.assignment.interval.ms".to_owned();
+        let values = [(key, value.to_owned())].into_iter().collect();
+        std::sync::Arc::make_mut(&mut bench.stepper.image.configs)
+            .insert(resource, std::sync::Arc::new(values));
+        bench.send(b.full());
+        epoch(&bench)
+    };
+    assert_eq!(set(ConfigResource::ClusterDefault, "500"), (group, target));
+    assert_eq!(set(ConfigResource::Broker(BrokerId::new(1)), "0"), (group, group));
+}
