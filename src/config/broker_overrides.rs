@@ -7,6 +7,9 @@ use super::table;
 use super::topic_settings::TopicSettings;
 use super::value::InvalidValue;
 
+const CLEANER_THREADS: &str = "log.cleaner.threads";
+const CONNECTION_CREATION_RATE: &str = "max.connection.creation.rate";
+
 /// Which brokers an override is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrokerScope {
@@ -43,6 +46,11 @@ pub enum InvalidBrokerOverride {
         /// What is wrong.
         reason: String,
     },
+    /// Accepted at a start, but not as a change from what is in force.
+    #[error(
+        "Invalid value org.apache.kafka.common.config.ConfigException: {0} for configuration Invalid dynamic configuration"
+    )]
+    Change(String),
     /// `log.retention.ms` of zero.
     #[error("log.retention.ms must be unlimited (-1) or, greater than or equal to 1")]
     Retention,
@@ -74,6 +82,49 @@ pub fn validate_broker_overrides(
         return Err(InvalidBrokerOverride::Retention);
     }
     Ok(())
+}
+
+/// Checks what may change in steps only, or never to some values (Kafka's `BrokerReconfigurable.validateReconfiguration`).
+/// `current` is what is in force.
+pub fn validate_changes(
+    current: Layers<'_>,
+    present: &Overrides,
+    after: &Overrides,
+) -> Result<(), InvalidBrokerOverride> {
+    let changed = |key: &str| {
+        let value = after.get(key).filter(|value| present.get(key) != Some(value))?;
+        value.trim().parse::<i64>().ok()
+    };
+    if let Some(threads) = changed(CLEANER_THREADS) {
+        check_cleaner_threads(current.number(CLEANER_THREADS), threads)?;
+    }
+    let is_rate = |key: &&String| key.ends_with(CONNECTION_CREATION_RATE);
+    for key in after.keys().filter(is_rate).filter(|key| present.get(*key) != after.get(*key)) {
+        let rate = &after[key];
+        if !rate.trim().parse::<i32>().is_ok_and(|rate| rate > 0) {
+            let reason = format!("Invalid {CONNECTION_CREATION_RATE} {rate}");
+            return Err(InvalidBrokerOverride::Change(reason));
+        }
+    }
+    Ok(())
+}
+
+/// Kafka's `LogCleaner.validateReconfiguration`.
+fn check_cleaner_threads(current: i64, threads: i64) -> Result<(), InvalidBrokerOverride> {
+    let reason = if threads < 1 {
+        "Log cleaner threads should be at least 1".to_owned()
+    } else if threads < current / 2 {
+        format!(
+            "Log cleaner threads cannot be reduced to less than half the current value {current}"
+        )
+    } else if threads > current.max(1).saturating_mul(2) {
+        format!(
+            "Log cleaner threads cannot be increased to more than double the current value {current}"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(InvalidBrokerOverride::Change(reason))
 }
 
 /// Refuses to set what belongs to the listeners of a broker (their addresses, protocols, certificates, mechanisms): it would

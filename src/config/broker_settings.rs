@@ -81,6 +81,10 @@ pub struct BrokerSettings {
     pub max_connections: usize,
     pub max_connections_per_ip: usize,
     pub max_connections_per_ip_overrides: HashMap<IpAddr, usize>,
+    /// In a second; [`UNLIMITED_CREATION_RATE`] for any number.
+    pub max_connection_creation_rate: u32,
+    /// The same for each listener alone, in the order of `listeners`.
+    pub listener_creation_rates: Vec<u32>,
     pub max_request_partition_size_limit: usize,
     pub fetch_max_bytes: i32,
     pub max_incremental_fetch_session_cache_slots: usize,
@@ -150,6 +154,8 @@ impl BrokerSettings {
             connections_max_idle_ms: layers.number("connections.max.idle.ms"),
             max_connections: size(layers, "max.connections"),
             max_connections_per_ip: size(layers, "max.connections.per.ip"),
+            max_connection_creation_rate: creation_rate(layers),
+            listener_creation_rates: Vec::new(),
             max_request_partition_size_limit: size(layers, "max.request.partition.size.limit"),
             fetch_max_bytes: int(layers, "fetch.max.bytes"),
             max_incremental_fetch_session_cache_slots: size(
@@ -205,6 +211,8 @@ impl BrokerSettings {
             max_connections: size(layers, "max.connections"),
             max_connections_per_ip: size(layers, "max.connections.per.ip"),
             max_connections_per_ip_overrides: per_ip_overrides(layers).unwrap_or_default(),
+            max_connection_creation_rate: creation_rate(layers),
+            listener_creation_rates: listener_creation_rates(&self.listeners, layers),
             producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
             transaction_partition_verification_enable: layers.flag(PARTITION_VERIFICATION),
             num_recovery_threads_per_data_dir: size(layers, "num.recovery.threads.per.data.dir"),
@@ -301,6 +309,25 @@ fn http_listen(layers: Layers<'_>) -> Result<Option<String>, Conflict> {
 fn replication_factor(layers: Layers<'_>) -> Result<i16, Conflict> {
     const KEY: &str = "default.replication.factor";
     i16::try_from(layers.number(KEY)).map_err(|_| conflict(KEY, "it does not fit into 16 bits"))
+}
+
+const CREATION_RATE: &str = "max.connection.creation.rate";
+
+/// A rate of connections that limits nothing.
+pub const UNLIMITED_CREATION_RATE: u32 = i32::MAX.unsigned_abs();
+
+fn creation_rate(layers: Layers<'_>) -> u32 {
+    int(layers, CREATION_RATE).unsigned_abs()
+}
+
+/// Kafka's `listener.name.NAME.max.connection.creation.rate`, which only changes of a running broker set here.
+fn listener_creation_rates(listeners: &[Listener], layers: Layers<'_>) -> Vec<u32> {
+    let rate = |listener: &Listener| {
+        let key = format!("listener.name.{}.{CREATION_RATE}", listener.name.to_lowercase());
+        let text = layers.broker.get(&key).or_else(|| layers.cluster.get(&key));
+        text.and_then(|text| text.trim().parse().ok()).unwrap_or(UNLIMITED_CREATION_RATE)
+    };
+    listeners.iter().map(rate).collect()
 }
 
 /// `max.connections.per.ip.overrides`.

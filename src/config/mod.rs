@@ -29,8 +29,11 @@ mod value;
 pub use alter::{ListChangeError, append, subtract};
 pub use broker_overrides::{
     BrokerScope, InvalidBrokerOverride, refuse_restart_only, validate_broker_overrides,
+    validate_changes,
 };
-pub use broker_settings::{BrokerSettings, Durability, Listener, Validation};
+pub use broker_settings::{
+    BrokerSettings, Durability, Listener, UNLIMITED_CREATION_RATE, Validation,
+};
 pub use cleaner_settings::CleanerSettings;
 pub use describe::{
     DescribedConfig, Synonym, describe_broker, describe_cluster_default, describe_group,

@@ -36,6 +36,7 @@ metrics! {
     connections: Gauge = "kafka_server_socket_server_metrics_connection_count", "Open connections.";
     connections_accepted: Counter = "highwater_connections_accepted_total", "Connections accepted.";
     connections_refused: Counter = "highwater_connections_refused_total", "Connections refused because of a limit on connections.";
+    connections_held_back: Counter = "highwater_connections_held_back_total", "Connections that waited because of max.connection.creation.rate.";
     connections_closed: PerLabel<CloseCause, Counter> = "highwater_connections_closed_total", "Connections closed by the broker, by cause.";
 
     messages_in: Counter = "kafka_server_brokertopicmetrics_messagesin_total", "Records appended.";

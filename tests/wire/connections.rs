@@ -65,6 +65,20 @@ async fn connections_beyond_the_total_wait_for_their_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn connections_that_come_too_fast_wait_and_are_served() {
+    let broker = TestBroker::start_with(|settings| settings.max_connection_creation_rate = 5).await;
+    // Ten seconds' worth may come at once. On a slow machine more are let in meanwhile.
+    let held_back = &broker.broker().metrics.connections_held_back;
+    let mut served = 0;
+    while held_back.get() == 0 {
+        assert!(ping(&mut Peer::connect(broker.address).await).await);
+        served += 1;
+    }
+    assert!(served > 50, "only {served}");
+    broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_frame_larger_than_the_byte_budget_closes_the_connection() {
     let broker = TestBroker::start_with(|settings| settings.memory_bytes = 1024 * 1024).await;
     let mut peer = Peer::connect(broker.address).await;

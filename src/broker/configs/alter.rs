@@ -11,7 +11,7 @@ use crate::broker::topics::Mode;
 use crate::config::{
     self, BrokerScope, InvalidBrokerOverride, InvalidGroupOverride, InvalidOverride,
     ListChangeError, Overrides, Setting, refuse_restart_only, validate_broker_overrides,
-    validate_group_overrides, validate_topic_overrides,
+    validate_changes, validate_group_overrides, validate_topic_overrides,
 };
 use crate::metadata::{ConfigChange, ConfigResource, Image};
 use crate::types::{BrokerId, InvalidTopicName, TopicName};
@@ -256,6 +256,7 @@ impl Plan<'_> {
         let after = after_change(&present, change, config::table::broker)?;
         validate_broker_overrides(self.configs.layers().statics, scope, &after)?;
         refuse_restart_only(&present, &after)?;
+        validate_changes(self.configs.layers(), &present, &after)?;
         Ok(differences(&resource, &present, &after))
     }
 

@@ -13,8 +13,7 @@ const SESSION_BOUND: &str = "Bound for what a group sets as consumer.session.tim
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
     "group.consumer.assignment.interval.ms": Int = "1000", at_least(0), Medium, cluster_wide, acts
-        => "Shortest time between two assignments of a consumer group of the new protocol (KIP-848). A change while the \
-            broker runs counts from its next start.";
+        => "Shortest time between two assignments of a consumer group of the new protocol (KIP-848).";
     "group.consumer.assignors": List = "uniform,range", ANY, Medium, read_only, acts
         => "Assignors of the broker for consumer groups of the new protocol (KIP-848), the first for members that name \
             none: 'uniform' and 'range' are there.";

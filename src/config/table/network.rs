@@ -38,8 +38,9 @@ pub(super) const ROWS: &[Setting] = settings! {
         => "Addresses to listen on, as NAME://host:port. An empty host or 0.0.0.0 is every address, [::] every \
             IPv6 and IPv4 address, port 0 one that the system chooses. Names in controller.listener.names are \
             left out.";
-    "max.connection.creation.rate": Int = "2147483647", at_least(0), Medium, cluster_wide, later
-        => "Most new connections in a second; not limited yet.";
+    "max.connection.creation.rate": Int = "2147483647", at_least(0), Medium, cluster_wide, acts
+        => "Most new connections in a second. Ten seconds' worth may come at once, then they are accepted at this rate. \
+            For one listener: listener.name.NAME.max.connection.creation.rate, while the broker runs.";
     "max.connections": Int = "2147483647", at_least(0), Medium, cluster_wide, acts
         => "Most connections at a time. Above it connections wait in the backlog.";
     "max.connections.per.ip": Int = "2147483647", at_least(0), Medium, cluster_wide, acts

@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Setting] = settings! {
     "log.cleaner.min.compaction.lag.ms": Long = "0", at_least(0), Medium, cluster_wide, acts
         => "Shortest time that a record of a compacted topic stays uncompacted, unless the topic says otherwise.";
     "log.cleaner.threads": Int = "1", at_least(0), Medium, cluster_wide, acts
-        => "Logs that are cleaned at the same time. A change while the broker runs acts at its next start.";
+        => "Logs that are cleaned at the same time. While the broker runs, at most twice or half as many at a time.";
     "log.cleanup.policy": List = "delete", list_of(&["compact", "delete"]), Medium, cluster_wide, acts
         => "What happens to old data unless the topic says otherwise: 'delete' removes it by time and size, \
             'compact' keeps the newest record of each key (records without a key are then refused), an empty list \

@@ -491,6 +491,57 @@ fn what_belongs_to_listeners_is_refused_and_not_ignored() {
 }
 
 #[test]
+fn changes_are_checked_against_what_is_in_force_as_kafka_does() {
+    // Kafka 4.4's texts.
+    let statics = StaticValues::default();
+    let (present, none) = (overrides(&[("log.cleaner.threads", "4")]), Overrides::new());
+    let current = Layers { broker: &present, cluster: &none, statics: &statics };
+    let verdict = |pairs: &[(&str, &str)]| {
+        validate_changes(current, &present, &overrides(pairs)).map_err(|error| error.to_string())
+    };
+    let invalid = |reason: &str| {
+        Err(format!(
+            "Invalid value org.apache.kafka.common.config.ConfigException: {reason} for configuration Invalid dynamic configuration"
+        ))
+    };
+    for accepted in ["2", "4", "8"] {
+        assert_eq!(verdict(&[("log.cleaner.threads", accepted)]), Ok(()));
+    }
+    assert_eq!(
+        verdict(&[("log.cleaner.threads", "9")]),
+        invalid("Log cleaner threads cannot be increased to more than double the current value 4")
+    );
+    assert_eq!(
+        verdict(&[("log.cleaner.threads", "1")]),
+        invalid("Log cleaner threads cannot be reduced to less than half the current value 4")
+    );
+    assert!(verdict(&[("log.cleaner.threads", "0")]).is_err());
+    assert_eq!(verdict(&[("max.connection.creation.rate", "10")]), Ok(()));
+    assert_eq!(
+        verdict(&[("max.connection.creation.rate", "0")]),
+        invalid("Invalid max.connection.creation.rate 0")
+    );
+    let of_listener = "listener.name.plaintext.max.connection.creation.rate";
+    assert_eq!(verdict(&[(of_listener, "7")]), Ok(()));
+    assert!(verdict(&[(of_listener, "x")]).is_err());
+}
+
+#[test]
+fn a_listener_gets_its_own_rate_of_connections_from_a_change() {
+    let settings = BrokerSettings::default();
+    let changed = overrides(&[
+        ("listener.name.plaintext.max.connection.creation.rate", "7"),
+        ("max.connection.creation.rate", "20"),
+    ]);
+    let settings = settings.with_dynamic(&changed, &Overrides::new());
+    assert_eq!(settings.max_connection_creation_rate, 20);
+    assert_eq!(settings.listener_creation_rates, [7]);
+    let settings = settings.with_dynamic(&Overrides::new(), &Overrides::new());
+    assert_eq!(settings.max_connection_creation_rate, UNLIMITED_CREATION_RATE);
+    assert_eq!(settings.listener_creation_rates, [UNLIMITED_CREATION_RATE]);
+}
+
+#[test]
 fn lists_grow_and_shrink() {
     let policy = table::topic("cleanup.policy").unwrap();
     assert_eq!(append(policy, "delete", "compact,delete").as_deref(), Ok("delete,compact"));

@@ -6,6 +6,7 @@
 mod complaints;
 mod connection;
 mod control;
+mod creation_rate;
 mod dispatch;
 pub mod frame;
 mod header;

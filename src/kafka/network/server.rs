@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::complaints::{Cause, Complaints};
 use super::connection::{Connection, End};
 use super::control::{Control, Wish};
+use super::creation_rate::CreationRate;
 use super::frame::FrameError;
 use super::limits::{Admission, Limits};
 use super::listener::Bound;
@@ -45,6 +46,7 @@ pub struct Server {
 struct Connections {
     broker: Arc<Broker>,
     limits: Arc<Limits>,
+    creation_rate: CreationRate,
     complaints: Complaints,
     next_id: AtomicU64,
     open: Mutex<HashMap<u64, Arc<Control>>>,
@@ -56,6 +58,10 @@ struct Connections {
 pub fn serve(bound: Bound, broker: Arc<Broker>) -> Server {
     let connections = Arc::new(Connections {
         limits: Limits::new(Arc::clone(&broker.in_force), descriptor_limit()),
+        creation_rate: CreationRate::new(
+            Arc::clone(&broker.in_force),
+            Arc::clone(&broker.env.clock),
+        ),
         complaints: Complaints::new(Arc::clone(&broker.env.clock)),
         next_id: AtomicU64::new(0),
         open: Mutex::default(),
@@ -108,12 +114,26 @@ impl Connections {
                 self.limits.room().await;
             }
             match socket.accept().await {
-                Ok((stream, address)) => match self.limits.admit(address.ip()).await {
-                    Some(admission) => self.start(stream, Peer { address, listener }, admission),
-                    None => self.refuse(address),
-                },
+                Ok((stream, address)) => {
+                    self.hold_back(listener).await;
+                    match self.limits.admit(address.ip()).await {
+                        Some(admission) => {
+                            self.start(stream, Peer { address, listener }, admission);
+                        }
+                        None => self.refuse(address),
+                    }
+                }
                 Err(error) => self.pause_after(error).await,
             }
+        }
+    }
+
+    /// A connection that comes too fast waits, and those behind it with it.
+    async fn hold_back(&self, listener: usize) {
+        let wait = self.creation_rate.arrive(listener);
+        if !wait.is_zero() {
+            self.broker.metrics.connections_held_back.increment();
+            tokio::time::sleep(wait).await;
         }
     }
 
