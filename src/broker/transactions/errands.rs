@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
 
 use super::markers::MarkError;
 use crate::broker::Broker;
@@ -28,58 +27,31 @@ const RETRY_AFTER_MIN: Duration = Duration::from_millis(50);
 /// Longest wait before something is tried again.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
 
-/// Transactions that are being ended. As many as the coordinator has in that state.
+/// Transactions that are being ended, as many as the coordinator has in that state, each with what was asked for while its errand
+/// was under way.
 #[derive(Debug, Default)]
-pub(in crate::broker) struct Errands(Mutex<HashMap<TransactionalId, Errand>>);
-
-#[derive(Debug, Default)]
-struct Errand {
-    /// Asked for while another one was under way.
-    next: Option<WriteMarkers>,
-    /// Dropped when the coordinator has been told that all markers are written.
-    written: Option<watch::Sender<()>>,
-}
+pub(in crate::broker) struct Errands(Mutex<HashMap<TransactionalId, Option<WriteMarkers>>>);
 
 impl Errands {
     /// Takes an errand on: true if it is to be begun, false if it comes after the one under way.
     fn take_on(&self, asked: &WriteMarkers) -> bool {
         let mut errands = self.0.lock();
         if let Some(under_way) = errands.get_mut(&asked.id) {
-            under_way.next = Some(asked.clone());
+            *under_way = Some(asked.clone());
             return false;
         }
-        let begun = Errand { next: None, written: Some(watch::Sender::new(())) };
-        errands.insert(asked.id.clone(), begun);
+        errands.insert(asked.id.clone(), None);
         true
-    }
-
-    /// The coordinator has been told.
-    fn written(&self, id: &TransactionalId) {
-        if let Some(errand) = self.0.lock().get_mut(id) {
-            errand.written = None;
-        }
     }
 
     /// The errand of an id is done; what was asked for meanwhile.
     fn done(&self, id: &TransactionalId) -> Option<WriteMarkers> {
         let mut errands = self.0.lock();
-        let next = errands.get_mut(id).and_then(|errand| errand.next.take());
+        let next = errands.get_mut(id).and_then(Option::take);
         if next.is_none() {
             errands.remove(id);
         }
         next
-    }
-
-    /// Completes when the markers under way for an id are written; `None` if there are none.
-    pub(in crate::broker) fn end_of(
-        &self,
-        id: &TransactionalId,
-    ) -> Option<impl Future<Output = ()> + Send + use<>> {
-        let mut written = self.0.lock().get(id)?.written.as_ref()?.subscribe();
-        Some(async move {
-            // Nothing is ever sent: it ends when the sender is dropped.
-            let _ = written.changed().await;
-        })
     }
 }
 
@@ -130,10 +102,7 @@ impl Broker {
         loop {
             let WriteMarkers { id, errand, partitions, .. } = asked.clone();
             let written = TransactionCommand::MarkersWritten { id, errand, partitions };
-            let answer = self.transactions.call(shard, written);
-            // It is queued: what the producer asks from now on comes behind it.
-            self.errands.written(&asked.id);
-            match answer.await {
+            match self.transactions.call(shard, written).await {
                 // A shard that was thrown away meanwhile sends the errand out again when it is read.
                 Ok(_) | Err(CallError::GivenUp) => return,
                 Err(CallError::NotAvailable | CallError::Overloaded | CallError::NoMemory) => {}
@@ -227,17 +196,6 @@ mod tests {
         assert!(errands.done(&id).is_none());
         assert!(errands.0.lock().is_empty(), "nothing is left behind");
         assert!(errands.take_on(&errand()));
-    }
-
-    #[tokio::test]
-    async fn who_waits_for_the_markers_goes_on_when_the_coordinator_knows_of_them() {
-        let errands = Errands::default();
-        assert!(errands.end_of(&errand().id).is_none());
-        errands.take_on(&errand());
-        let end = errands.end_of(&errand().id).expect("it is under way");
-        errands.written(&errand().id);
-        end.await;
-        assert!(errands.end_of(&errand().id).is_none(), "the coordinator was told already");
     }
 
     #[test]

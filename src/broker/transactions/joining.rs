@@ -12,13 +12,16 @@ use super::Broker;
 use crate::broker::produce::{Produce, ProduceBatch, ProduceError, ProduceTransaction, Produced};
 use crate::broker::registry::Lookup;
 use crate::broker::step::{BoxFuture, Step, off_thread};
-use crate::coordinator::TransactionalId;
 use crate::coordinator::transactions::{
     Partitions, TransactionCommand, TransactionError, TransactionReply,
 };
 use crate::log::batch::BatchHeader;
 use crate::log::{Admission, JoinGuard};
 use crate::types::{ProducerIdAndEpoch, Timestamp, TopicPartition, TransactionVersion};
+
+/// So often the coordinator is asked anew because a marker came before its answer. Once is usual where a producer begins the
+/// next transaction at once.
+const VOIDED_MAX: usize = 3;
 
 /// Who wants to write in which transaction.
 #[derive(Clone, Debug)]
@@ -28,7 +31,7 @@ struct Writer {
 }
 
 /// A partition where the transaction is not open yet.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Join {
     /// Which batch of the request.
     batch: usize,
@@ -78,8 +81,7 @@ impl Broker {
         })
     }
 
-    /// Asks the coordinator. In version 2 a producer often begins the next transaction while the markers of the one before are
-    /// still written: sending all its data again would cost it more than the wait here.
+    /// Asks the coordinator, and asks again if it has no place for one more that waits for the transaction before to end.
     async fn join(
         self: &Arc<Self>,
         batches: &mut [ProduceBatch],
@@ -88,36 +90,38 @@ impl Broker {
     ) {
         let clock = Arc::clone(&self.env.clock);
         let begun = clock.monotonic();
-        loop {
-            let asked = Partitions {
-                id: writer.transaction.id.clone(),
-                producer: writer.producer,
-                partitions: joins.iter().map(|join| join.partition.clone()).collect(),
-                version: writer.transaction.version,
-            };
-            let verdicts = self.join_partitions(asked).await;
-            let waits = writer.transaction.version == TransactionVersion::V2
-                && verdicts.contains(&Err(TransactionError::ConcurrentTransactions));
+        let mut voided = 0;
+        while !joins.is_empty() {
+            let verdicts = self.ask_to_join(writer, &joins).await;
+            let again = begin_joins(batches, writer, clock.wall());
             let waited = clock.monotonic().saturating_sub(begun);
-            if !waits || waited >= self.settings.add_partitions_to_txn_retry_backoff_max {
-                for (join, verdict) in joins.iter().zip(verdicts) {
-                    let admission = verdict.map(|()| Admission::Joined(join.guard));
-                    batches[join.batch].admission = admission;
-                }
-                return;
+            let is_busy = verdicts.contains(&Err(TransactionError::ConcurrentTransactions))
+                && waited < self.settings.add_partitions_to_txn_retry_backoff_max;
+            // The transaction before ended while the coordinator had this one wait: its marker has voided the guards.
+            let is_void = verdicts.iter().all(Result::is_ok) && again != joins;
+            voided += usize::from(is_void);
+            let asks_again = is_busy || is_void && voided <= VOIDED_MAX;
+            if writer.transaction.version == TransactionVersion::V1 || !asks_again {
+                return settle(batches, &joins, verdicts);
             }
-            self.wait_for_markers(&writer.transaction.id).await;
-            // The marker that was waited for has voided the guards.
+            if is_busy {
+                tokio::time::sleep(self.settings.add_partitions_to_txn_retry_backoff).await;
+            }
             joins = begin_joins(batches, writer, clock.wall());
         }
     }
 
-    /// Waits until the markers of the transaction before are written, or for a while if somebody else has to write them.
-    async fn wait_for_markers(&self, id: &TransactionalId) {
-        let pause = self.settings.add_partitions_to_txn_retry_backoff;
-        let Some(written) = self.errands.end_of(id) else { return tokio::time::sleep(pause).await };
-        // When time is up the coordinator is asked all the same.
-        let _ = tokio::time::timeout(pause, written).await;
+    fn ask_to_join(
+        self: &Arc<Self>,
+        writer: &Writer,
+        joins: &[Join],
+    ) -> BoxFuture<Vec<Result<(), TransactionError>>> {
+        self.join_partitions(Partitions {
+            id: writer.transaction.id.clone(),
+            producer: writer.producer,
+            partitions: joins.iter().map(|join| join.partition.clone()).collect(),
+            version: writer.transaction.version,
+        })
     }
 
     /// As [`Broker::join_transaction`], with a verdict for each partition: in version 1 each stands for itself.
@@ -141,6 +145,17 @@ impl Broker {
                 Err(_) => vec![Err(TransactionError::NotAvailable); count],
             }
         })
+    }
+}
+
+/// What the coordinator says of each partition goes with its batch.
+fn settle(
+    batches: &mut [ProduceBatch],
+    joins: &[Join],
+    verdicts: Vec<Result<(), TransactionError>>,
+) {
+    for (join, verdict) in joins.iter().zip(verdicts) {
+        batches[join.batch].admission = verdict.map(|()| Admission::Joined(join.guard));
     }
 }
 

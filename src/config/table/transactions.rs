@@ -11,9 +11,9 @@ const TRANSACTIONS: &str =
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
     "add.partitions.to.txn.retry.backoff.max.ms": Int = "100", at_least(0), High, read_only, acts
-        => "Longest time that a write of a transaction waits for the one before to end, before the producer is told to come again.";
+        => "How long a write of a transaction is tried again while the one before is being ended and too many wait for that.";
     "add.partitions.to.txn.retry.backoff.ms": Int = "20", at_least(1), High, read_only, acts
-        => "How often a write of a transaction looks meanwhile whether the one before has ended.";
+        => "Wait between two such tries.";
     "errors.deadletterqueue.auto.create.topics.enable": Boolean = "false", ANY, Medium, cluster_wide, later
         => DEAD_LETTERS;
     "errors.deadletterqueue.topic.name.prefix": String = "dlq.", ANY, Medium, cluster_wide, later
