@@ -124,10 +124,8 @@ class Pipeline:
 class Transform(Pipeline):
     """Passes records on; one transaction in ten is aborted on purpose."""
 
-    READERS = {"confluent-kafka": "java 4.4", "java 4.4": "confluent-kafka", "java 3.9": "confluent-kafka"}
-
-    def __init__(self, server, name):
-        self.client = name
+    def __init__(self, server, name, reader):
+        self.client, self.reader = name, reader
         super().__init__(server, name)
 
     def commands(self):
@@ -135,8 +133,7 @@ class Transform(Pipeline):
                  f"{self.group}-{number}"] for number in range(INSTANCES)]
 
     def check(self):
-        reader = self.READERS[self.client]
-        seen, all_of = self.read(reader, "read_committed"), self.read(reader, "read_uncommitted")
+        seen, all_of = self.read(self.reader, "read_committed"), self.read(self.reader, "read_uncommitted")
         expected = [f"{p}-{n}" for p, count in self.sent.items() for n in range(count)]
         counts = Counter(seen)
         missing = [value for value in expected if value not in counts]
@@ -226,14 +223,7 @@ def disturb(server, pipelines, seconds):
     return broker_kills
 
 
-def start(server, names):
-    """`kafka-streams`, or names of clients."""
-    pipelines = []
-    for name in names:
-        if name == "kafka-streams":
-            streams = Streams()
-            streams.prepare()
-            pipelines.append(WordCount(server, streams))
-        else:
-            pipelines.append(Transform(server, name))
-    return pipelines
+def word_count(server):
+    streams = Streams()
+    streams.prepare()
+    return WordCount(server, streams)
