@@ -35,8 +35,8 @@ use crate::log::{
     build_marker,
 };
 use crate::types::{
-    LeaderEpoch, Marker, Offset, PartitionIndex, ProducerIdAndEpoch, Timestamp, TopicPartition,
-    TransactionVersion,
+    LeaderEpoch, Marker, Offset, PartitionIndex, ProducerId, ProducerIdAndEpoch, Timestamp,
+    TopicPartition, TransactionVersion,
 };
 
 /// Larger batches are appended on the blocking pool: writing them takes a good part of a millisecond even when all goes well.
@@ -315,6 +315,11 @@ impl Partition {
     ) -> Result<Option<JoinGuard>, PartitionAppendError> {
         self.check_open()?;
         Ok(self.appender.lock().log.begin_join(producer, sequence, version, now))
+    }
+
+    /// The coordinator does not let the producer in that was given this guard.
+    pub fn give_up_join(&self, producer: ProducerId, guard: JoinGuard) {
+        self.appender.lock().log.give_up_join(producer, guard);
     }
 
     /// Ends a producer's transaction here: appends the control batch (Kafka's `Partition.appendRecordsToLeader` of

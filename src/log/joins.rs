@@ -4,7 +4,8 @@
 //! transaction is aborted meanwhile, the marker is here, and the batch would open a transaction that nobody ends. So a guard is
 //! given out before the question; the batch must show it, and any marker or batch of the producer's transaction voids it.
 //!
-//! Only in memory, owned by the log's appender. An entry stays until the producer writes, or is forgotten like idle producers.
+//! Only in memory, owned by the log's appender. An entry stays until the producer writes or is refused for good, so that strangers
+//! leave nothing behind, or is forgotten like idle producers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,6 +61,13 @@ impl Joins {
 
     pub(super) fn get(&self, id: ProducerId) -> Option<&Join> {
         self.by_id.get(&id)
+    }
+
+    /// The coordinator has refused for good. What was asked for with another guard goes on.
+    pub(super) fn give_up(&mut self, id: ProducerId, guard: JoinGuard) {
+        if self.by_id.get(&id).is_some_and(|join| join.guard == guard) {
+            self.by_id.remove(&id);
+        }
     }
 
     /// The producer is in its transaction, or the transaction has ended.
@@ -118,6 +126,17 @@ mod tests {
         assert_eq!(lowest(&joins), Some(3), "an older epoch");
         begin(&mut joins, 2, 8);
         assert_eq!(lowest(&joins), Some(8));
+    }
+
+    #[test]
+    fn who_is_refused_leaves_nothing_behind() {
+        let mut joins = Joins::default();
+        let refused = begin(&mut joins, 0, 0);
+        joins.give_up(ProducerId::new(7), refused);
+        assert_eq!(lowest(&joins), None);
+        begin(&mut joins, 0, 0);
+        joins.give_up(ProducerId::new(7), refused);
+        assert_eq!(lowest(&joins), Some(0), "asked for anew");
     }
 
     #[test]

@@ -173,6 +173,11 @@ impl Log {
         self.producers.begin_join(producer, sequence, version, now)
     }
 
+    /// The coordinator does not let the producer in that was given this guard.
+    pub fn give_up_join(&mut self, producer: ProducerId, guard: JoinGuard) {
+        self.producers.give_up_join(producer, guard);
+    }
+
     /// First offset that read_committed consumers do not see while they see everything up to `high_watermark`: of the oldest
     /// transaction that is open or whose marker is not visible yet. It never goes back, and is never below the log start, even
     /// if the transaction began there. `None` if there is no such transaction.

@@ -125,6 +125,11 @@ impl Producers {
         Some(self.joins.begin(producer, sequence, version, now))
     }
 
+    /// The coordinator does not let the producer in that was given this guard.
+    pub(super) fn give_up_join(&mut self, id: ProducerId, guard: JoinGuard) {
+        self.joins.give_up(id, guard);
+    }
+
     /// First offset of the oldest open transaction.
     pub(super) fn first_unstable(&self) -> Option<Offset> {
         self.open.keys().next().copied()

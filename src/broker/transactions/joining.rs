@@ -155,8 +155,19 @@ fn settle(
     verdicts: Vec<Result<(), TransactionError>>,
 ) {
     for (join, verdict) in joins.iter().zip(verdicts) {
-        batches[join.batch].admission = verdict.map(|()| Admission::Joined(join.guard));
+        let batch = &mut batches[join.batch];
+        batch.admission = verdict.map(|()| Admission::Joined(join.guard));
+        if let (Err(error), Lookup::Open(partition)) = (verdict, &batch.partition)
+            && let Some(header) = header_of(batch).filter(|_| !may_come_again(error))
+        {
+            partition.give_up_join(header.producer_id, join.guard);
+        }
     }
+}
+
+/// True for what only takes time: the batch is sent again, and the order of those that wait with it must be known then.
+fn may_come_again(error: TransactionError) -> bool {
+    matches!(error, TransactionError::ConcurrentTransactions | TransactionError::NotAvailable)
 }
 
 /// Transactional batches of more than one producer, or of several epochs.
