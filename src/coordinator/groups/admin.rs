@@ -18,10 +18,21 @@ use crate::types::TopicPartition;
 /// First version of DescribeGroups that says that there is no such group; before, it is a dead one.
 const DESCRIBE_NOT_FOUND_FROM: i16 = 6;
 
-/// DeleteGroups: offsets and the group itself, unless it has members.
-pub(super) fn delete(shard: &mut Groups, turn: &mut GroupTurn<'_>, group: &GroupId, token: Token) {
+/// DeleteGroups: offsets and the group itself, unless it has members. The answer comes when all of it is deleted.
+pub(in crate::coordinator) fn delete(
+    shard: &mut Groups,
+    turn: &mut GroupTurn<'_>,
+    group: &GroupId,
+    token: Token,
+) {
     let deleted = match GroupKind::of(shard, turn.hard(), group.as_str()) {
-        Some(kind) => kind.delete(shard, turn, group),
+        Some(kind) => {
+            let is_empty = kind.members(shard, turn.hard(), group) == 0;
+            if is_empty && offsets::delete_some(shard, turn, group) == offsets::Progress::More {
+                return offsets::add_group(shard, turn, group, token);
+            }
+            kind.delete(shard, turn, group)
+        }
         None => Err(ResponseError::GroupIdNotFound),
     };
     if deleted.is_ok() {

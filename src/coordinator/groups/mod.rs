@@ -14,7 +14,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(super) use admin::names;
+pub(super) use admin::{delete as delete_group, names};
 pub use commands::{
     Call, Client, GroupCommand, GroupErrand, GroupOverview, GroupReply, MarkerError,
     VerifyTransaction,
@@ -25,7 +25,7 @@ pub use settings::{GroupSettings, Migration};
 use super::classic::{ClassicGroup, ClassicTimer};
 use super::consumer::{ConsumerGroup, ConsumerSessions, ConsumerTimer, SeenTopics};
 use super::machine::{Entry, InvalidRecord, KeyValue, LogProducer, Machine, Token, Turn};
-use super::offsets::{CommittedOffsets, ExpiryRound, KnownProducers, Verifications};
+use super::offsets::{CommittedOffsets, Deletions, ExpiryRound, KnownProducers, Verifications};
 use super::records::{self, ClassicGroupValue, GroupRecord};
 use super::{Footprint, GroupId, classic, consumer, offsets};
 use crate::observe::Metrics;
@@ -49,6 +49,8 @@ pub struct Groups {
     pub consumer_topics: SeenTopics,
     /// How far the look for offsets that have expired has come.
     pub expiry: ExpiryRound,
+    /// What takes more than one turn to delete.
+    pub deletions: Deletions,
     /// About how much memory `classic` takes.
     pub footprint: Footprint,
     /// Producers that the shard's log would refuse, or whose transactions are open in it.
@@ -122,6 +124,8 @@ pub enum GroupTimer {
     Consumer(GroupId, ConsumerTimer),
     /// The next look for offsets that have expired.
     OffsetExpiry,
+    /// The next part of a deletion.
+    Deletions,
     /// The next look for producers that are silent.
     ProducerExpiry,
 }
@@ -136,6 +140,7 @@ impl Groups {
             consumer: HashMap::new(),
             consumer_topics: SeenTopics::default(),
             expiry: ExpiryRound::default(),
+            deletions: Deletions::default(),
             footprint: Footprint::default(),
             producers: KnownProducers::default(),
             verifications: Verifications::default(),
@@ -211,6 +216,7 @@ impl Machine for Groups {
             GroupTimer::Classic(group, timer) => classic::expired(self, turn, &group, timer),
             GroupTimer::Consumer(group, timer) => consumer::expired(self, turn, &group, timer),
             GroupTimer::OffsetExpiry => offsets::expire(self, turn),
+            GroupTimer::Deletions => offsets::go_on(self, turn),
             GroupTimer::ProducerExpiry => offsets::expire_producers(self, turn),
         }
     }

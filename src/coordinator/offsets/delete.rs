@@ -9,6 +9,7 @@ use kafka_protocol::messages::offset_delete_response::{
 };
 use kafka_protocol::messages::{OffsetDeleteRequest, OffsetDeleteResponse};
 
+use super::deletions;
 use crate::coordinator::groups::{GroupKind, GroupReply, GroupTurn, Groups, GroupsHard};
 use crate::coordinator::machine::Token;
 use crate::coordinator::records::GroupRecord;
@@ -105,22 +106,13 @@ pub(in crate::coordinator) fn delete_all(
 /// Deletes the offsets of topics that are gone, also where another one has the name now.
 ///
 /// Looks up each topic that has offsets in this shard, whatever the number of groups and partitions.
-pub(super) fn drop_deleted_topics(shard: &Groups, turn: &mut GroupTurn<'_>) {
+pub(super) fn drop_deleted_topics(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
     let (offsets, image) = (&turn.hard().offsets, turn.image);
-    let gone: Vec<_> = offsets.topics().filter(|(topic, id)| !exists(image, topic, *id)).collect();
-    let committed = gone.into_iter().flat_map(|(topic, id)| {
-        offsets
-            .of_topic(topic, *id)
-            .map(move |(group, partition)| (group.clone(), topic.clone(), partition))
-    });
-    let pending = offsets.pending().all().filter(|(_, topic, id, _)| !exists(image, topic, *id));
-    let pending =
-        pending.map(|(group, topic, _, partition)| (group.clone(), topic.clone(), partition));
-    let doomed: BTreeSet<_> = committed.chain(pending).collect();
-    shard.metrics.group_offset_deletions.add(doomed.len() as u64);
-    for (group, topic, partition) in doomed {
-        turn.write(tombstone(&group, &topic, partition));
-    }
+    let committed = offsets.topics().map(|(topic, id)| (topic, *id));
+    let pending = offsets.pending().all().map(|(_, topic, id, _)| (topic, id));
+    let gone = committed.chain(pending).filter(|(topic, id)| !exists(image, topic, *id));
+    let gone: Vec<_> = gone.map(|(topic, id)| (topic.clone(), id)).collect();
+    deletions::add_topics(shard, turn, gone);
 }
 
 fn exists(image: &Image, topic: &TopicName, id: TopicId) -> bool {

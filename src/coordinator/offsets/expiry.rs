@@ -4,6 +4,7 @@
 //! all of them.
 
 use super::delete::tombstone;
+use super::deletions::RECORDS_PER_TURN;
 use super::{CommittedOffset, delete, producers};
 use crate::coordinator::classic::OffsetExpiry;
 use crate::coordinator::groups::{GroupKind, GroupTimer, GroupTurn, Groups, names};
@@ -53,7 +54,10 @@ pub(in crate::coordinator) fn expire(shard: &mut Groups, turn: &mut GroupTurn<'_
 fn expire_group(shard: &mut Groups, turn: &mut GroupTurn<'_>, group: &GroupId) -> usize {
     let Some(kind) = GroupKind::of(shard, turn.hard(), group.as_str()) else { return 0 };
     let count = turn.hard().offsets.of_group(group.as_str()).count();
-    for (topic, partition) in expired(shard, turn, kind, group) {
+    let mut doomed = expired(shard, turn, kind, group);
+    // The rest of a large group goes with the next round.
+    doomed.truncate(RECORDS_PER_TURN);
+    for (topic, partition) in doomed {
         turn.write(tombstone(group, &topic, partition));
         shard.metrics.group_offset_expirations.increment();
     }

@@ -10,6 +10,7 @@
 mod commit;
 mod committed;
 mod delete;
+mod deletions;
 mod expiry;
 mod fetch;
 mod growth;
@@ -23,6 +24,8 @@ mod verifications;
 pub(super) use commit::commit;
 pub use committed::{CommittedOffset, CommittedOffsets};
 pub(super) use delete::{delete, delete_all};
+pub use deletions::Deletions;
+pub(super) use deletions::{Progress, add_group, delete_some, go_on};
 pub use expiry::ExpiryRound;
 pub(super) use expiry::{expire, loaded};
 pub(super) use fetch::{Fetch, fetch};
@@ -35,6 +38,6 @@ pub use verifications::Verifications;
 use super::groups::{GroupTurn, Groups};
 
 /// Topics may be gone: drops their offsets.
-pub(super) fn image_changed(shard: &Groups, turn: &mut GroupTurn<'_>) {
+pub(super) fn image_changed(shard: &mut Groups, turn: &mut GroupTurn<'_>) {
     delete::drop_deleted_topics(shard, turn);
 }

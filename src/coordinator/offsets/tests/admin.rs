@@ -44,6 +44,82 @@ fn a_group_is_deleted_with_its_offsets_once_it_is_empty() {
     assert_eq!(list(&mut stepper, &[], &[]), []);
 }
 
+fn commit_many(stepper: &mut Stepper, group: &str, topic: &str, partitions: i32) {
+    let request =
+        simple(stepper, group, topic, (0..partitions).map(|index| at(index, 5)).collect());
+    assert!(commit(stepper, 9, request).iter().all(|code| *code == 0));
+}
+
+/// Records that each turn has written while time passes until nothing happens any more.
+fn turns(stepper: &mut Stepper) -> Vec<usize> {
+    let mut turns = Vec::new();
+    loop {
+        let before = stepper.log.len();
+        stepper.advance_ms(1);
+        match stepper.log.len() - before {
+            0 => return turns,
+            written => turns.push(written),
+        }
+    }
+}
+
+#[test]
+fn a_large_group_is_deleted_in_several_turns_and_answered_after_the_last() {
+    let mut stepper = stepper();
+    stepper.topic("t", 2_500);
+    commit_many(&mut stepper, "g", "t", 2_500);
+    let before = stepper.log.len();
+    let token = stepper.send(GroupCommand::DeleteGroup("g".into()));
+    assert_eq!(stepper.log.len() - before, 1_000);
+    assert!(stepper.take(token).is_none(), "it is not deleted yet");
+    commit_simple(&mut stepper, "other", "t", 0, 5);
+    assert_eq!(turns(&mut stepper), [1_000, 500]);
+    let Some(GroupReply::DeleteGroup(deleted)) = stepper.take(token) else {
+        panic!("no answer");
+    };
+    assert_eq!(deleted.error_code, 0);
+    assert_eq!(delete_group(&mut stepper, "g"), 69);
+    stepper.restart();
+    assert_eq!(fetch_all(&mut stepper, "g"), []);
+    assert_eq!(offset(&mut stepper, "other", "t", 0), 5);
+}
+
+#[test]
+fn a_member_that_joins_a_large_group_in_between_keeps_it() {
+    let mut stepper = stepper();
+    stepper.topic("t", 2_500);
+    commit_many(&mut stepper, "g", "t", 2_500);
+    let token = stepper.send(GroupCommand::DeleteGroup("g".into()));
+    Member::join(&mut stepper, "g", &["t"]);
+    turns(&mut stepper);
+    let Some(GroupReply::DeleteGroup(deleted)) = stepper.take(token) else {
+        panic!("no answer");
+    };
+    assert_eq!(deleted.error_code, 68);
+    assert_eq!(fetch_all(&mut stepper, "g").len(), 1_500);
+}
+
+#[test]
+fn offsets_of_a_deleted_topic_go_in_several_turns() {
+    let mut stepper = stepper();
+    stepper.topic("t", 900);
+    stepper.topic("kept", 1);
+    for group in ["a", "b", "c"] {
+        commit_many(&mut stepper, group, "t", 900);
+        commit_simple(&mut stepper, group, "kept", 0, 5);
+    }
+    let before = stepper.log.len();
+    stepper.delete_topic("t");
+    assert_eq!(stepper.log.len() - before, 1_000);
+    // Another one takes the name in between: what is left belongs to the old one all the same.
+    stepper.topic("t", 900);
+    commit_simple(&mut stepper, "a", "t", 0, 9);
+    assert_eq!(turns(&mut stepper).len(), 1);
+    let left = |stepper: &mut Stepper, group| fetch_all(stepper, group).len();
+    assert_eq!(["a", "b", "c"].map(|group| left(&mut stepper, group)), [2, 1, 1]);
+    assert_eq!(offset(&mut stepper, "a", "t", 0), 9);
+}
+
 fn describe(
     stepper: &mut Stepper,
     version: i16,
