@@ -15,6 +15,7 @@ pub mod groups;
 mod ids;
 pub mod machine;
 mod offsets;
+pub mod pattern;
 pub mod records;
 pub mod runtime;
 #[cfg(test)]

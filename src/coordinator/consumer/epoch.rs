@@ -1,8 +1,9 @@
 //! The epoch of a group: what begins a new one.
 
-use super::{consumer_group, metadata_hash, pattern, sessions};
+use super::{consumer_group, metadata_hash, sessions};
 use crate::coordinator::GroupId;
 use crate::coordinator::groups::{GroupTurn, Groups};
+use crate::coordinator::pattern::Pattern;
 use crate::coordinator::records::{ConsumerGroupValue, GroupRecord, RegularExpressionValue};
 
 /// Whether something has already happened that needs a new target.
@@ -44,7 +45,7 @@ pub(super) fn resolve(turn: &mut GroupTurn<'_>, id: &GroupId, patterns: Vec<Stri
     let mut changed = false;
     for expression in patterns {
         // Patterns that members subscribe to have been compiled before; a log may hold others, which match nothing.
-        let topics = pattern::Pattern::new(&expression)
+        let topics = Pattern::of_topics(&expression)
             .map(|pattern| pattern.topics(&turn.image.topics))
             .unwrap_or_default();
         let known = consumer_group(turn.hard(), id.as_str())

@@ -26,7 +26,6 @@ mod member;
 mod metadata_hash;
 mod migrate;
 mod partitions;
-mod pattern;
 mod progress;
 mod reconcile;
 mod removal;

@@ -7,9 +7,9 @@ use super::epoch::{self, Bump};
 use super::error::HeartbeatError;
 use super::group::ConsumerGroup;
 use super::member::{new_subscription, pattern as pattern_of};
-use super::pattern::Pattern;
 use super::{consumer_group, fencing, sessions, timers};
 use crate::coordinator::groups::{Call, Client, GroupTurn, Groups};
+use crate::coordinator::pattern::Pattern;
 use crate::coordinator::records::{ConsumerMemberValue, GroupRecord};
 use crate::coordinator::{GroupId, InstanceId, MemberId};
 use crate::types::TopicName;
@@ -36,7 +36,7 @@ pub(super) fn check_pattern(
     if pattern.is_empty() || is_known {
         return Ok(());
     }
-    Pattern::new(pattern).map(drop).map_err(HeartbeatError::InvalidPattern)
+    Pattern::of_topics(pattern).map(drop).map_err(HeartbeatError::InvalidPattern)
 }
 
 /// Takes over what the heartbeat says, and begins a new epoch if that, or what has become of the topics, needs one.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{TransactionError, TransactionState};
 use crate::coordinator::TransactionalId;
+use crate::coordinator::pattern::Pattern;
 use crate::types::{
     Outcome, ProducerEpoch, ProducerId, ProducerIdAndEpoch, Timestamp, TopicPartition,
     TransactionVersion, Uuid,
@@ -86,7 +87,7 @@ pub struct ListFilter {
     /// Open for longer than this.
     pub longer_than: Option<Duration>,
     /// Regular expression that the transactional id matches (version 2, KIP-1152): it must be one for whole names.
-    pub pattern: Option<regex::Regex>,
+    pub pattern: Option<Pattern>,
 }
 
 /// What a shard answers: the variant of the command's name.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::super::pattern::Pattern;
+use crate::coordinator::pattern::Pattern;
 use crate::metadata::Topic;
 use crate::types::{TopicName, Uuid};
 
@@ -15,7 +15,7 @@ fn matched(pattern: &str) -> Vec<String> {
         let topic = Topic { id: Uuid::ZERO, name: name.clone(), partitions: Vec::new() };
         topics.insert(name, Arc::new(topic));
     }
-    let pattern = Pattern::new(pattern).expect("a pattern");
+    let pattern = Pattern::of_topics(pattern).expect("a pattern");
     pattern.topics(&topics).iter().map(ToString::to_string).collect()
 }
 
@@ -43,8 +43,20 @@ fn what_is_no_pattern_or_too_large_is_refused() {
     for pattern in
         ["[", "a)", "(a", "(?=a)", r"(a)\1", "*", "(?x) a # (", "((a{1000}){1000}){1000}"]
     {
-        assert!(Pattern::new(pattern).is_err(), "{pattern}");
+        assert!(Pattern::of_topics(pattern).is_err(), "{pattern}");
     }
     // Valid only together with what the pattern is wrapped in.
-    assert!(Pattern::new("a)|(?:b").is_err());
+    assert!(Pattern::of_topics("a)|(?:b").is_err());
+}
+
+#[test]
+fn names_of_any_letters_are_matched_letter_by_letter() {
+    let matches = |pattern, name| Pattern::of_any_names(pattern).map(|p| p.is_match(name)).ok();
+    assert_eq!(matches("caf.", "caf\u{e9}"), Some(true));
+    assert_eq!(matches("app", "app-1"), Some(false), "whole names only");
+    assert_eq!(matches("a|app-1", "app-1"), Some(true));
+    assert_eq!(matches(r"\Qa.b\E", "a.b"), Some(true));
+    assert_eq!(matches("(", "app-1"), None);
+    assert_eq!(matches(")(", "app-1"), None);
+    assert_eq!(matches(r"\w{1000}{1000}", "app-1"), None, "what takes too much memory");
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::coordinator::pattern::Pattern;
 
 fn three() -> Stepper {
     let mut it = Stepper::new(2);
@@ -72,7 +73,7 @@ fn lists_are_filtered() {
         producers: ids.iter().copied().map(ProducerId::new).collect(),
         ..all()
     };
-    let pattern = |text| ListFilter { pattern: regex::Regex::new(text).ok(), ..all() };
+    let pattern = |text| ListFilter { pattern: Pattern::of_any_names(text).ok(), ..all() };
     assert_eq!(list(all()), "ended idle open");
     assert_eq!(list(ListFilter { states: vec![S::Ongoing], ..all() }), "open");
     assert_eq!(list(ListFilter { states: vec![S::Ongoing, S::Empty], ..all() }), "idle open");

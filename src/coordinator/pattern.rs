@@ -1,4 +1,4 @@
-//! Regular expressions that members subscribe with.
+//! Regular expressions: those that members subscribe with, and those that transactions are listed by.
 //!
 //! Kafka matches whole names with RE2/J. The `regex` crate is of the same family: no look-around, no back-references, time
 //! linear in the length of the name. What is left to bound is the size of what a pattern compiles to.
@@ -16,44 +16,72 @@ const COMPILED_SIZE_MAX: usize = 1 << 20;
 /// What matching may remember of a pattern, in bytes.
 const CACHE_SIZE_MAX: usize = 1 << 20;
 
-/// A pattern that topic names are matched with.
-#[derive(Debug)]
-pub(super) struct Pattern(Regex);
+/// A pattern that whole names are matched with. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Pattern(Regex);
 
 impl Pattern {
-    /// Compiles a pattern.
+    /// Compiles a pattern for topic names. These are ASCII: classes of all of Unicode, which are large, are taken only where a
+    /// pattern asks for them.
     ///
     /// # Errors
     /// Why it is not one, on one line.
-    pub(super) fn new(pattern: &str) -> Result<Self, String> {
-        let pattern = without_quotes(pattern);
-        // On its own first: what follows must not complete it.
-        compile(&pattern)?;
-        compile(&format!(r"\A(?:{pattern})\z")).map(Self)
+    pub(super) fn of_topics(pattern: &str) -> Result<Self, String> {
+        whole(pattern, |pattern| {
+            build(pattern, Letters::Ascii).or_else(|_| build(pattern, Letters::All))
+        })
+    }
+
+    /// Compiles a pattern for names that may have any characters.
+    ///
+    /// # Errors
+    /// Why it is not one, on one line.
+    pub fn of_any_names(pattern: &str) -> Result<Self, String> {
+        whole(pattern, |pattern| build(pattern, Letters::All))
+    }
+
+    /// True if the whole of `name` matches.
+    pub fn is_match(&self, name: &str) -> bool {
+        self.0.is_match(name.as_bytes())
     }
 
     /// Topics whose whole name matches, in order.
     pub(super) fn topics(&self, topics: &HashMap<TopicName, Arc<Topic>>) -> Vec<TopicName> {
-        let matches = |name: &&TopicName| self.0.is_match(name.as_str().as_bytes());
+        let matches = |name: &&TopicName| self.is_match(name.as_str());
         let mut matched: Vec<_> = topics.keys().filter(matches).cloned().collect();
         matched.sort_unstable();
         matched
     }
 }
 
-/// Topic names are ASCII: classes of all of Unicode, which are large, are taken only where a pattern asks for them.
-fn compile(pattern: &str) -> Result<Regex, String> {
-    let build = |unicode: bool| {
-        RegexBuilder::new(pattern)
-            .unicode(unicode)
-            .size_limit(COMPILED_SIZE_MAX)
-            .dfa_size_limit(CACHE_SIZE_MAX)
-            .build()
-    };
-    build(false).or_else(|_| build(true)).map_err(|error| {
+/// Compiles a pattern so that it matches whole names only.
+fn whole(
+    pattern: &str,
+    compile: impl Fn(&str) -> Result<Regex, regex::Error>,
+) -> Result<Pattern, String> {
+    let pattern = without_quotes(pattern);
+    // On its own first: what follows must not complete it.
+    let alone = compile(&pattern);
+    let compiled = alone.and_then(|_| compile(&format!(r"\A(?:{pattern})\z")));
+    compiled.map(Pattern).map_err(|error| {
         let text = error.to_string();
         text.lines().last().unwrap_or_default().trim().to_owned()
     })
+}
+
+/// What classes like `\w` and `.` are made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Letters {
+    Ascii,
+    All,
+}
+
+fn build(pattern: &str, letters: Letters) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern)
+        .unicode(letters == Letters::All)
+        .size_limit(COMPILED_SIZE_MAX)
+        .dfa_size_limit(CACHE_SIZE_MAX)
+        .build()
 }
 
 /// Turns `\Q...\E`, which RE2 knows and the crate does not, into escaped text.
