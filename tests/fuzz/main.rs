@@ -18,6 +18,9 @@ mod targets;
 #[path = "../wire/topic_ids.rs"]
 mod topic_ids;
 #[allow(dead_code, reason = "responses are not decoded here")]
+#[path = "../wire/txn_markers.rs"]
+mod txn_markers;
+#[allow(dead_code, reason = "responses are not decoded here")]
 #[path = "../wire/txn_offsets.rs"]
 mod txn_offsets;
 

@@ -41,6 +41,8 @@ mod replay;
 mod synthetic;
 mod topic_ids;
 mod topics;
+mod transactions;
 mod translation;
+mod txn_markers;
 mod txn_offsets;
 mod versions;

@@ -5,7 +5,7 @@ use highwater::kafka::codec::fetch::GENERATED_TO;
 use kafka_protocol::messages::*;
 use kafka_protocol::protocol::{Decodable, Encodable};
 
-use crate::{topic_ids, txn_offsets};
+use crate::{topic_ids, txn_markers, txn_offsets};
 
 /// A message that the generated decoder read.
 pub(crate) struct Decoded {
@@ -38,8 +38,8 @@ macro_rules! by_key {
         /// Decodes the body of a request.
         pub(crate) fn request(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
             let version = generated(key, version);
-            let own = topic_ids::request(key, version, &body);
-            if let Some(decoded) = own.or_else(|| txn_offsets::request(key, version, &body)) {
+            let own = [topic_ids::request, txn_markers::request, txn_offsets::request];
+            if let Some(decoded) = own.iter().find_map(|read| read(key, version, &body)) {
                 return decoded;
             }
             match key {
@@ -54,6 +54,7 @@ macro_rules! by_key {
             if let Some(decoded) = txn_offsets::response(key, version, &body) {
                 return decoded;
             }
+            let version = txn_markers::version_of_answer(key, version);
             match key {
                 $($key => recode::<$response>(body, version),)*
                 _ => Err(format!("API {key} has no row here")),
@@ -85,6 +86,7 @@ by_key! {
     24 => AddPartitionsToTxnRequest, AddPartitionsToTxnResponse;
     25 => AddOffsetsToTxnRequest, AddOffsetsToTxnResponse;
     26 => EndTxnRequest, EndTxnResponse;
+    27 => WriteTxnMarkersRequest, WriteTxnMarkersResponse;
     28 => TxnOffsetCommitRequest, TxnOffsetCommitResponse;
     32 => DescribeConfigsRequest, DescribeConfigsResponse;
     33 => AlterConfigsRequest, AlterConfigsResponse;
@@ -96,6 +98,7 @@ by_key! {
     46 => ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
     47 => OffsetDeleteRequest, OffsetDeleteResponse;
     60 => DescribeClusterRequest, DescribeClusterResponse;
+    61 => DescribeProducersRequest, DescribeProducersResponse;
     65 => DescribeTransactionsRequest, DescribeTransactionsResponse;
     66 => ListTransactionsRequest, ListTransactionsResponse;
     68 => ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse;

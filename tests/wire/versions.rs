@@ -152,15 +152,25 @@ async fn features_are_told_as_kafka_tells_those_that_are_served() {
             .map(|feature| (feature.name.as_str(), feature.min_version, feature.max_version))
             .collect();
         // A lowest level of 0 came with version 4.
-        let all = [("group.version", 0, 1), ("kraft.version", 0, 1), ("metadata.version", 7, 25)];
-        let told = if version >= 4 { &all[..] } else { &all[2..] };
+        let all = [
+            ("group.version", 0, 1),
+            ("kraft.version", 0, 1),
+            ("metadata.version", 7, 25),
+            ("transaction.version", 0, 2),
+        ];
+        let told = if version >= 4 { &all[..] } else { &all[2..3] };
         assert_eq!(supported, told, "v{version}");
         let finalized: Vec<_> = answer
             .finalized_features
             .iter()
             .map(|feature| (feature.name.as_str(), feature.max_version_level))
             .collect();
-        let expected = [("group.version", 1), ("kraft.version", 1), ("metadata.version", 25)];
+        let expected = [
+            ("group.version", 1),
+            ("kraft.version", 1),
+            ("metadata.version", 25),
+            ("transaction.version", 2),
+        ];
         assert_eq!(finalized, expected, "v{version}");
         assert!(answer.finalized_features_epoch >= 0, "clients look at them from 0 on");
     }

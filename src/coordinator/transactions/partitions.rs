@@ -4,6 +4,7 @@ use super::{
     Partitions, Refusal, Transaction, TransactionError, TransactionState, TransactionTurn,
     TransactionsHard, ending, write,
 };
+use crate::coordinator::TransactionalId;
 use crate::types::{ProducerIdAndEpoch, TopicPartition};
 
 /// Bytes that the partitions of a transaction may take in a record: what Kafka allows a record of `__transaction_state` to
@@ -15,8 +16,7 @@ const TOPIC_OVERHEAD: usize = 16;
 
 /// Makes partitions part of a transaction, which begins with the first of them.
 pub(super) fn add(turn: &mut TransactionTurn<'_>, asked: &Partitions) -> Result<(), Refusal> {
-    let known = turn.hard().get(asked.id.as_str());
-    let known = known.ok_or(TransactionError::InvalidProducerIdMapping)?;
+    let known = turn.hard().get(asked.id.as_str()).ok_or_else(|| unknown(&asked.id))?;
     check_producer(known.settled(), asked.producer)?;
     if known.state.is_ending() {
         return Err(Refusal::UntilEnded);
@@ -41,7 +41,7 @@ pub(super) fn verify(
     hard: &TransactionsHard,
     asked: &Partitions,
 ) -> Vec<Result<(), TransactionError>> {
-    let known = hard.get(asked.id.as_str()).ok_or(TransactionError::InvalidProducerIdMapping);
+    let known = hard.get(asked.id.as_str()).ok_or_else(|| unknown(&asked.id));
     let known = known.and_then(|known| check_open(known, asked.producer));
     let verdict = |partition| match known {
         Ok(known) if known.contains(partition) => Ok(()),
@@ -49,6 +49,14 @@ pub(super) fn verify(
         Err(error) => Err(error),
     };
     asked.partitions.iter().map(verdict).collect()
+}
+
+/// Why a transactional id without a producer is refused.
+fn unknown(id: &TransactionalId) -> TransactionError {
+    match id.as_str() {
+        "" => TransactionError::InvalidRequest,
+        _ => TransactionError::InvalidProducerIdMapping,
+    }
 }
 
 /// Who writes to a transaction that is ending comes too late for it. In version 1 it is not known whether the next one is

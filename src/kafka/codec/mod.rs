@@ -5,6 +5,7 @@ mod convert;
 pub mod fetch;
 pub mod offsets;
 pub mod produce;
+pub mod txn_markers;
 pub mod txn_offsets;
 
 pub use convert::{broker, brokers, names, optional_text, topic_name};

@@ -3,8 +3,6 @@
 //! Clients ask for one transaction, up to version 3. From version 4 on brokers ask for several, and may ask whether partitions
 //! were added before. Such a request is under the rules of transactions of version 2, as in Kafka, which advertises it too.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use kafka_protocol::messages::add_partitions_to_txn_request::{
@@ -15,6 +13,7 @@ use kafka_protocol::messages::add_partitions_to_txn_response::{
 };
 use kafka_protocol::messages::{AddPartitionsToTxnRequest, AddPartitionsToTxnResponse};
 
+use crate::broker::topics::is_internal;
 use crate::broker::{BoxFuture, Broker};
 use crate::coordinator::transactions::{Partitions, TransactionCommand, TransactionReply};
 use crate::kafka::transactions::{self, Codes};
@@ -38,8 +37,7 @@ pub fn handle(request: Request) -> Outcome {
     let transactions = if version < SEVERAL_FROM { vec![alone(body)] } else { body.transactions };
     let image = broker.metadata.image();
     let mut asked = Vec::with_capacity(transactions.len());
-    for mut transaction in transactions {
-        transaction.topics = merged(transaction.topics);
+    for transaction in transactions {
         let codes = add(&broker, &image, &transaction, version);
         asked.push((transaction, codes));
     }
@@ -61,26 +59,6 @@ fn alone(body: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction {
         .with_topics(body.v3_and_below_topics)
 }
 
-/// What is named twice is added and answered once.
-fn merged(topics: Vec<AddPartitionsToTxnTopic>) -> Vec<AddPartitionsToTxnTopic> {
-    let mut places = HashMap::with_capacity(topics.len());
-    let mut merged: Vec<AddPartitionsToTxnTopic> = Vec::with_capacity(topics.len());
-    for topic in topics {
-        match places.entry(topic.name.clone()) {
-            Entry::Vacant(place) => {
-                place.insert(merged.len());
-                merged.push(topic);
-            }
-            Entry::Occupied(place) => merged[*place.get()].partitions.extend(topic.partitions),
-        }
-    }
-    for topic in &mut merged {
-        topic.partitions.sort_unstable();
-        topic.partitions.dedup();
-    }
-    merged
-}
-
 /// The code of each partition, in order, once it is known. What asks the coordinator stands in its queue when this returns.
 fn add(
     broker: &Arc<Broker>,
@@ -88,13 +66,17 @@ fn add(
     transaction: &AddPartitionsToTxnTransaction,
     version: i16,
 ) -> BoxFuture<Vec<ErrorCode>> {
-    let found = lookup(image, &transaction.topics);
+    let several = version >= SEVERAL_FROM;
+    let found = lookup(image, &transaction.topics, several);
     let count = found.len();
-    if found.iter().any(Option::is_none) {
-        return Box::pin(std::future::ready(found.iter().map(refusal).collect()));
+    if found.iter().any(Result::is_err) {
+        // One is enough: nothing is added then.
+        let code = |found: &Result<_, ErrorCode>| found.as_ref().err().copied();
+        let codes =
+            found.iter().map(|found| code(found).unwrap_or(ErrorCode::OperationNotAttempted));
+        return Box::pin(std::future::ready(codes.collect()));
     }
     let id = (&**transaction.transactional_id).into();
-    let several = version >= SEVERAL_FROM;
     let partitions = Partitions {
         id,
         producer: transactions::producer(transaction.producer_id.0, transaction.producer_epoch),
@@ -114,22 +96,23 @@ fn add(
     Box::pin(async move { vec![added.await.err().unwrap_or(ErrorCode::None); count] })
 }
 
-/// One missing partition is enough: nothing is added then.
-fn refusal(found: &Option<TopicPartition>) -> ErrorCode {
-    match found {
-        Some(_) => ErrorCode::OperationNotAttempted,
-        None => ErrorCode::UnknownTopicOrPartition,
-    }
-}
-
-fn lookup(image: &Image, topics: &[AddPartitionsToTxnTopic]) -> Vec<Option<TopicPartition>> {
+/// Internal topics are the brokers' own.
+fn lookup(
+    image: &Image,
+    topics: &[AddPartitionsToTxnTopic],
+    is_broker: bool,
+) -> Vec<Result<TopicPartition, ErrorCode>> {
     let mut found = Vec::new();
     for asked in topics {
         let topic = image.topic(&asked.name);
+        let is_barred = !is_broker && is_internal(&asked.name);
         found.extend(asked.partitions.iter().map(|&index| {
             let partition = PartitionIndex::new(index);
-            let topic = topic.filter(|topic| topic.partition(partition).is_some())?;
-            Some(TopicPartition { topic: topic.name.clone(), partition })
+            match topic.filter(|topic| topic.partition(partition).is_some()) {
+                _ if is_barred => Err(ErrorCode::TopicAuthorizationFailed),
+                Some(topic) => Ok(TopicPartition { topic: topic.name.clone(), partition }),
+                None => Err(ErrorCode::UnknownTopicOrPartition),
+            }
         }));
     }
     found

@@ -1,7 +1,7 @@
 //! ApiVersions (18), versions 0-4. KIP-35, KIP-511, KIP-584.
 //!
-//! Deviations: of Kafka's features only those are told that are served. The others change what clients send once they are
-//! finalized (`transaction.version` 2, KIP-890).
+//! Deviations: of Kafka's features only those are told that are served. `transaction.version` tells clients whether to ask for
+//! transactions of version 2 (KIP-890); those who ask for them are served whatever it says.
 
 use kafka_protocol::messages::api_versions_response::{
     ApiVersion, FinalizedFeatureKey, SupportedFeatureKey,
@@ -9,7 +9,7 @@ use kafka_protocol::messages::api_versions_response::{
 use kafka_protocol::messages::{ApiVersionsRequest, ApiVersionsResponse};
 use kafka_protocol::protocol::StrBytes;
 
-use crate::broker::GROUP_VERSION;
+use crate::broker::{GROUP_VERSION, TRANSACTION_VERSION};
 use crate::kafka::api_table::{API_VERSIONS, APIS, Api};
 use crate::kafka::{ErrorCode, Outcome, Request, codec};
 
@@ -21,11 +21,12 @@ struct ServedFeature {
 }
 
 /// In the order of their names.
-const FEATURES: [ServedFeature; 3] = [
+const FEATURES: [ServedFeature; 4] = [
     ServedFeature { name: GROUP_VERSION, min: 0, max: 1 },
     ServedFeature { name: "kraft.version", min: 0, max: 1 },
     // From Kafka 3.3-IV3, the lowest that Kafka 4 supports, to 4.0-IV3, the level of a directory that we format.
     ServedFeature { name: "metadata.version", min: 7, max: 25 },
+    ServedFeature { name: TRANSACTION_VERSION, min: 0, max: 2 },
 ];
 
 /// First version whose clients understand a lowest level of 0 (KIP-1022).
