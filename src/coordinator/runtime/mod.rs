@@ -14,7 +14,8 @@
 //! that would make the state larger are refused.
 //!
 //! A shard is read from its log when its first command comes, on the blocking pool. If an append fails, state and log
-//! disagree: the state is thrown away, everyone who waits is sent away, and the next command has the log read again.
+//! disagree: the state is thrown away, everyone who waits is sent away, and the next command has the log read again, or an alarm
+//! if none comes: what is under way must go on.
 
 mod alarms;
 mod load;

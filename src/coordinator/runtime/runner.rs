@@ -19,6 +19,12 @@ const BURST_MAX: usize = 512;
 /// Time after a failure for which commands are refused without another try: a broken disk is not asked for each of them.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
+/// Time after a failed append for which a shard stays thrown away although nobody asks for it.
+const READ_AFTER_FAILED_APPEND: Duration = Duration::from_secs(2);
+
+/// The same after it could not be read, or its runner has panicked.
+const READ_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
 /// An answer whose caller has been found.
 type Addressed<M> = (oneshot::Sender<Answer<M>>, <M as Machine>::Reply);
 
@@ -28,8 +34,9 @@ impl<M: Machine> Shard<M> {
         let guard = CrashGuard(&self);
         let mut work = self.wake();
         while let Some(burst) = self.next_burst(BURST_MAX, &mut work) {
-            // A nudge alone is no reason to read a log, unless it says so.
-            let needed = !burst.commands.is_empty() || burst.nudges.load;
+            // Changed metadata are no reason to read a log. An alarm is one: the shard had timers before it was thrown away.
+            let Nudges { load, timers, .. } = burst.nudges;
+            let needed = load || timers || !burst.commands.is_empty();
             if work.state.is_none() && needed {
                 work = self.fetch_state(work.failed_at).await;
             }
@@ -37,10 +44,23 @@ impl<M: Machine> Shard<M> {
                 Some(state) => work.state = self.work(state, burst).await,
                 None => refuse(burst.commands),
             }
+            if work.state.is_none() && needed {
+                self.read_again_later(&work);
+            }
             // Others are served between two bursts, and more commands gather.
             tokio::task::yield_now().await;
         }
         std::mem::forget(guard);
+    }
+
+    /// What is under way must go on although no command may ever come: transactions that are open have to be aborted at their
+    /// time, and those that are prepared ended.
+    fn read_again_later(&self, work: &Rest<M>) {
+        let due = match work.failed_at {
+            Some(at) => at.saturating_add(READ_AGAIN_AFTER),
+            None => self.now().monotonic.saturating_add(READ_AFTER_FAILED_APPEND),
+        };
+        self.set_alarm(due);
     }
 
     /// Reads the shard, unless that has failed just before.
@@ -231,6 +251,7 @@ impl<M: Machine> Drop for CrashGuard<'_, M> {
         if std::thread::panicking() {
             let shard = self.0.number.get();
             tracing::error!(shard, "a coordinator panicked, its shard is read again");
+            self.0.set_alarm(self.0.now().monotonic.saturating_add(READ_AGAIN_AFTER));
         }
         self.0.crashed();
     }

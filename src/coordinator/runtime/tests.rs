@@ -106,6 +106,7 @@ struct MemoryLog {
     full: AtomicBool,
     unreadable: AtomicBool,
     reads: AtomicUsize,
+    was_read: Notify,
     /// One permit for each answer that may leave.
     synced: Arc<Semaphore>,
     appended: Notify,
@@ -119,6 +120,7 @@ impl MemoryLog {
             full: AtomicBool::new(false),
             unreadable: AtomicBool::new(false),
             reads: AtomicUsize::new(0),
+            was_read: Notify::new(),
             synced: Arc::new(Semaphore::new(0)),
             appended: Notify::new(),
             must_sync,
@@ -148,6 +150,7 @@ impl ShardLog for Seen {
 
     fn read(&self, each: &mut dyn FnMut(LoggedEntry<'_>)) -> Result<(), ShardLogError> {
         self.0.reads.fetch_add(1, Ordering::SeqCst);
+        self.0.was_read.notify_one();
         if self.0.unreadable.load(Ordering::SeqCst) {
             return Err(ShardLogError("broken".to_owned()));
         }
@@ -297,6 +300,18 @@ async fn what_could_not_be_appended_never_was() {
     assert_eq!(waiting_for_more.await, Err(CallError::GivenUp));
     log.full.store(false, Ordering::SeqCst);
     assert_eq!(coordinator.call(SHARD, say("b")).await.unwrap(), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn a_shard_whose_append_failed_is_read_again_although_no_command_comes() {
+    let log = MemoryLog::with_keys(&[b"a"]);
+    let coordinator = coordinator(&log);
+    coordinator.call(SHARD, Command::All).await.unwrap();
+    log.was_read.notified().await;
+    log.full.store(true, Ordering::SeqCst);
+    assert_eq!(coordinator.call(SHARD, say("lost")).await, Err(CallError::NotAvailable));
+    log.was_read.notified().await;
+    assert_eq!(log.reads.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

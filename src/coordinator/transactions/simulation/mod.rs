@@ -178,6 +178,10 @@ impl Simulation {
     fn run(mut self) {
         self.run_until(FAULTS_MS);
         self.faulty = false;
+        // Some programs die for good: what they have begun is ended for them.
+        (0..PROGRAMS).step_by(2).for_each(|index| self.start_anew(index));
+        self.broker.crash(&self.random);
+        self.schedule_in(0, 10, Event::Work(self.broker.life));
         self.run_until(FAULTS_MS + SETTLING_MS);
         self.oracle.check_end(&self.broker.partitions);
         let committed = self.oracle.transactions.values().filter(|it| it.fate == Fate::Committed);

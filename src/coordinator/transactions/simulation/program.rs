@@ -195,6 +195,10 @@ impl Program {
             | Answer::Coordinator(TransactionReply::End(Err(error)))
             | Answer::Written(Err(WriteError::Refused(error))) => return self.refused(error),
             Answer::Written(Ok(())) => self.written(oracle),
+            // Its transaction was aborted: it asks who it is now, unless it has a rival.
+            Answer::Written(Err(WriteError::Fenced)) if self.version == TransactionVersion::V2 => {
+                self.phase = Phase::Beginning;
+            }
             Answer::Written(Err(WriteError::Fenced | WriteError::OutOfOrder)) => {
                 self.phase = Phase::Failing;
             }
