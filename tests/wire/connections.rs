@@ -6,6 +6,7 @@ use kafka_protocol::messages::FetchRequest;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 
 use crate::broker::TestBroker;
+use crate::member::Member;
 use crate::peer::{Peer, api, encoded, request};
 use crate::pipelining::{create_topic, topic_name};
 
@@ -114,6 +115,23 @@ async fn a_stop_does_not_wait_for_fetches_that_wait_for_data() {
     broker.stop().await;
     assert!(began.elapsed() < Duration::from_secs(5), "the stop took its whole time");
     peer.closed().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_does_not_wait_for_members_that_wait_for_others() {
+    let broker = TestBroker::start().await;
+    let mut first = Member::new(broker.address, "g", 9).await;
+    first.join().await;
+    first.joined().await;
+    first.sync(&[]).await;
+    // It waits for the first one, which has a minute to join again.
+    let mut second = Member::new(broker.address, "g", 9).await;
+    second.join().await;
+    first.hears_of_a_rebalance().await;
+    let began = std::time::Instant::now();
+    broker.stop().await;
+    assert!(began.elapsed() < Duration::from_secs(5), "the stop took its whole time");
+    while second.peer.frame().await.is_some() {}
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,6 +18,26 @@ fn offsets_of_simple_consumers_expire_a_day_after_their_commit() {
 }
 
 #[test]
+fn restarts_neither_lengthen_nor_shorten_the_time_that_offsets_have() {
+    let mut stepper = stepper();
+    stepper.topic("t", 1);
+    commit_simple(&mut stepper, "simple", "t", 0, 1);
+    let member = Member::join(&mut stepper, "left", &["t"]);
+    let request = member.request(&stepper, 1, "t", 5);
+    assert_eq!(commit(&mut stepper, 9, request), [0]);
+    member.leave(&mut stepper);
+    for _ in 0..23 {
+        stepper.advance_ms(HOUR_MS);
+        stepper.restart();
+        assert_eq!(offset(&mut stepper, "simple", "t", 0), 1);
+        assert_eq!(offset(&mut stepper, "left", "t", 0), 5);
+    }
+    // The look after the day is over.
+    stepper.advance_ms(HOUR_MS);
+    assert_eq!((list(&mut stepper, &[], &[]), stepper.log.compacted().len()), (Vec::new(), 0));
+}
+
+#[test]
 fn a_retention_of_the_request_counts_instead_of_the_brokers() {
     let mut stepper = stepper();
     stepper.topic("t", 1);
