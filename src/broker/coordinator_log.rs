@@ -158,7 +158,9 @@ fn append(
     let failed =
         |error: &dyn std::fmt::Display| ShardLogError(format!("{}: {error}", partition.name()));
     let bytes = match batch {
-        LogBatch::Records(producer, records) => build(partition, *producer, records, now),
+        LogBatch::Records(producer, records) => {
+            build(compression(partition), *producer, records, now)
+        }
         LogBatch::Marker(marker) => build_marker(marker, now),
     };
     let bytes = bytes.map_err(|error| failed(&error))?;
@@ -168,18 +170,20 @@ fn append(
     partition.append(&batch, now).map_err(|error| failed(&error))
 }
 
+fn compression(partition: &Partition) -> Compression {
+    match partition.topic().policy().settings.compression_type {
+        TargetCodec::Fixed(codec) => Compression::default_of(codec),
+        TargetCodec::Producer => BatchTemplate::default().compression,
+    }
+}
+
 /// A batch as Kafka's coordinators write it: with sequence 0, whether it has a producer or not.
 fn build(
-    partition: &Partition,
+    compression: Compression,
     producer: Option<ProducerIdAndEpoch>,
     records: &[KeyValue],
     now: Timestamp,
 ) -> io::Result<Vec<u8>> {
-    let settings = Arc::clone(&partition.topic().policy().settings);
-    let compression = match settings.compression_type {
-        TargetCodec::Fixed(codec) => Compression::default_of(codec),
-        TargetCodec::Producer => BatchTemplate::default().compression,
-    };
     let of = producer.unwrap_or(ProducerIdAndEpoch::NONE);
     let mut builder = BatchBuilder::new(BatchTemplate {
         compression,
@@ -205,4 +209,61 @@ fn translate<'a>(entry: &LogEntry<'a>) -> Option<LoggedEntry<'a>> {
         LogEntryKind::Abort(producer) => Logged::Marker { producer, outcome: Outcome::Abort },
     };
     Some(LoggedEntry { offset: entry.offset, entry: logged })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coordinator::records::{GroupRecord, OffsetCommitValue, encode};
+    use crate::log::batch::set_offset_and_epoch;
+    use crate::log::test_bytes::from_hex;
+    use crate::types::{
+        LeaderEpoch, Marker, Offset, ProducerEpoch, ProducerId, TopicName, TransactionVersion, Uuid,
+    };
+
+    /// The offset that Kafka 4.4.0's group `g-txn` has of a transaction, and the marker that follows it.
+    const KAFKAS_OFFSET: &str = "00000000000000000000007f0000000002b66a7011001000000000000001a229e7d06c000001a229e7d06c00000000000000020003000000000000000198010000002c00010005672d74786e00076f6666736574730000000060000400000000000000020000000007696e2074786e000001a229e7d06701001083caeab00f1243948eef03d352a6777900";
+    const KAFKAS_MARKER: &str = "0000000000000001000000420000000002f69f7585003000000000000001a229e7d07d000001a229e7d07d00000000000000020004ffffffff000000012000000008000000010c00000000000000";
+
+    fn producer(epoch: i16) -> ProducerIdAndEpoch {
+        ProducerIdAndEpoch { id: ProducerId::new(2), epoch: ProducerEpoch::new(epoch) }
+    }
+
+    fn at(mut batch: Vec<u8>, offset: i64) -> Vec<u8> {
+        set_offset_and_epoch(&mut batch, Offset::new(offset), LeaderEpoch::new(0));
+        batch
+    }
+
+    #[test]
+    fn an_offset_of_a_transaction_and_its_marker_are_written_as_by_kafka() {
+        let topic_id: [u8; 16] =
+            from_hex("83caeab00f1243948eef03d352a67779").try_into().expect("16 bytes");
+        let record = encode(&GroupRecord::OffsetCommit {
+            group: "g-txn".into(),
+            topic: TopicName::new("offsets").expect("legal"),
+            partition: PartitionIndex::new(0),
+            value: Some(OffsetCommitValue {
+                offset: Offset::new(2),
+                leader_epoch: LeaderEpoch::new(0),
+                metadata: "in txn".to_owned(),
+                commit_timestamp: Timestamp::new(1_795_999_387_751),
+                expire_timestamp: None,
+                topic_id: Uuid::from_bytes(topic_id),
+            }),
+        });
+        let now = Timestamp::new(1_795_999_387_756);
+        let built = build(BatchTemplate::default().compression, Some(producer(3)), &[record], now)
+            .expect("memory");
+        assert_eq!(at(built, 0), from_hex(KAFKAS_OFFSET));
+
+        let marker = Marker {
+            producer: producer(4),
+            outcome: Outcome::Commit,
+            coordinator_epoch: 0,
+            version: TransactionVersion::V2,
+        };
+        let now = Timestamp::new(1_795_999_387_773);
+        let built = build_marker(&marker, now).expect("memory");
+        assert_eq!(at(built, 1), from_hex(KAFKAS_MARKER));
+    }
 }
