@@ -294,6 +294,30 @@ fn a_full_disk_refuses_appends_and_nothing_else() {
 }
 
 #[test]
+fn a_full_disk_takes_no_marker_that_readers_would_not_know_of() {
+    for free in 0..400 {
+        let disk = SimulatedDisk::new();
+        let mut log =
+            Log::open(args(&disk, 1, StartMode::Clean, Offset::ZERO)).expect("the disk works");
+        let sender = Sender { id: 10, epoch: 0, sequence: 0, transactional: true };
+        let bytes = batch(&[(&[b'v'; 50], NOW.get())], Some(sender));
+        log.append(&checked(&bytes), LeaderEpoch::new(0), NOW).expect("there is room");
+        disk.limit(disk.used_bytes() + free);
+        let abort = marker(10, 0, false, NOW.get());
+        let tried = log.append(&checked(&abort), LeaderEpoch::new(0), NOW);
+        let first_open = tried.is_err().then_some(Offset::ZERO);
+        assert!(matches!(tried, Ok(_) | Err(AppendError::DiskFull)), "{free}: {tried:?}");
+        assert_eq!(log.view().first_open, first_open, "{free}");
+        disk.limit(usize::MAX);
+        if first_open.is_some() {
+            log.append(&checked(&abort), LeaderEpoch::new(0), NOW).expect("there is room again");
+        }
+        let aborted = log.view().aborted_between(Offset::ZERO, Offset::new(2)).expect("readable");
+        assert_eq!(aborted.len(), 1, "{free}");
+    }
+}
+
+#[test]
 fn a_broken_disk_ends_the_log_for_writers_but_not_for_readers() {
     for healthy in 0..60 {
         let disk = SimulatedDisk::new();

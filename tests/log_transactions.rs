@@ -264,3 +264,18 @@ fn deleting_its_first_records_does_not_release_an_open_transaction() {
     let aborted = world.log.view().aborted_between(Offset::new(2), Offset::new(5)).unwrap();
     assert_eq!(aborted.len(), 1, "what is left of it is skipped");
 }
+
+#[test]
+fn aborting_holds_one_file_however_often_it_happens() {
+    let mut world = World::new();
+    world.log.take_sync_work();
+    for number in 0..50 {
+        world.join(0, 2 * number, V1);
+        world.end(abort(0, 1, V1)).unwrap();
+    }
+    let work = world.log.take_sync_work().unwrap();
+    assert_eq!(work.files.len(), 2, "the log and its transaction index");
+    assert!(world.log.take_sync_work().is_none());
+    let aborted = world.log.view().aborted_between(Offset::ZERO, Offset::new(200)).unwrap();
+    assert_eq!(aborted.len(), 50);
+}

@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::aborted_writer::AbortedWriter;
 use super::format::aborted_index::AbortedEntry;
 use super::format::offset_index::{self, OffsetEntry};
 use super::format::time_index::{self, TimeEntry};
@@ -43,6 +44,8 @@ pub(super) struct ActiveSegment {
     saved: EntryCounts,
     /// Something was written since the files were complete.
     dirty: bool,
+    /// The transaction index.
+    pub(super) aborted: AbortedWriter,
 }
 
 /// What is known of a segment that becomes active.
@@ -105,6 +108,7 @@ impl ActiveSegment {
             jitter_ms: jitter(settings, random),
             saved: state.saved,
             dirty: false,
+            aborted: AbortedWriter::default(),
         }
     }
 
@@ -216,6 +220,7 @@ impl ActiveSegment {
     pub(super) fn cut_failed_write(&mut self) -> io::Result<()> {
         self.reserved_to = self.position;
         self.reserve_step = RESERVE_BYTES_MIN;
+        self.aborted.cut()?;
         match &self.log {
             Some(log) => log.set_len(self.position),
             None => Ok(()),
@@ -278,18 +283,22 @@ impl ActiveSegment {
         self.segment.files.create(kind)
     }
 
-    /// Appends an entry to the transaction index, created with its first one. The file, to be synced.
-    pub(super) fn write_aborted(&mut self, aborted: &AbortedEntry) -> io::Result<Arc<dyn File>> {
-        let file = self.segment.files.open_or_create(FileKind::TransactionIndex)?;
-        file.write_all_at(&aborted.encode(), file.len()?)?;
-        self.segment.add_aborted(aborted.last_offset);
-        Ok(file)
+    /// Writes the next entry of the transaction index, to be kept or cut off.
+    pub(super) fn write_aborted(&mut self, entry: &AbortedEntry) -> io::Result<()> {
+        self.aborted.write(&self.segment.files, entry)
+    }
+
+    /// The marker of that entry is in the log.
+    pub(super) fn keep_aborted(&mut self, marker: Offset) {
+        self.aborted.keep();
+        self.segment.add_aborted(marker);
     }
 
     /// Closes the files until they are needed again, and gives reserved room back.
     pub(super) fn rest(&mut self) -> io::Result<()> {
         self.release_reserve()?;
         self.log = None;
+        self.aborted = AbortedWriter::default();
         self.segment.files.close();
         Ok(())
     }
@@ -300,7 +309,9 @@ impl ActiveSegment {
         self.release_reserve()?;
         let [offsets, times] = self.save_index()?;
         self.dirty = false;
-        Ok(vec![Arc::clone(self.log()?), offsets, times])
+        let mut files = vec![Arc::clone(self.log()?), offsets, times];
+        files.extend(self.aborted.take_unsynced().map(|aborted| aborted.file));
+        Ok(files)
     }
 
     /// The segment as it is once nothing is appended any more. Call [`ActiveSegment::finish`] first.

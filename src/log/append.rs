@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::active::{ActiveSegment, ActiveState, Incoming};
 use super::batch::BatchHeader;
 use super::check::CheckedBatch;
-use super::format::aborted_index::AbortedEntry;
 use super::format::{leader_epochs, partition_metadata};
 use super::index::{EntryCounts, SegmentIndex};
 use super::log::Log;
@@ -146,6 +145,7 @@ impl Log {
         };
         self.prepare(epoch)?;
         self.roll_for(&incoming, now).map_err(|error| self.failed(error))?;
+        self.index_aborted(batch, &header).map_err(|error| self.write_failed(error))?;
         self.write(batch, &header, now).map_err(|error| self.write_failed(error))?;
         self.written(batch, &header, &incoming);
         Ok(self.appended(header.base_offset, header.last_offset(), batch, false))
@@ -242,7 +242,7 @@ impl Log {
             if let Some(ended) = self.producers.apply(header, marker) {
                 self.unseen.push(ended.entry.first_offset, ended.entry.last_offset);
                 if let Some(aborted) = ended.aborted() {
-                    self.index_aborted(&aborted);
+                    self.active.keep_aborted(aborted.last_offset);
                 }
             }
         }
@@ -253,16 +253,16 @@ impl Log {
         self.publish();
     }
 
-    /// Adds an entry to the transaction index. Without it readers would see aborted records, so a failure is final.
-    fn index_aborted(&mut self, aborted: &AbortedEntry) {
-        match self.active.write_aborted(aborted) {
-            Ok(file) => {
-                self.unsynced.files.push(file);
-                self.unsynced.directories.push(self.directory.to_path_buf());
-            }
-            Err(error) => {
-                self.fail(error);
-            }
+    /// Writes the entry that a marker calls for into the transaction index.
+    fn index_aborted(&mut self, batch: &CheckedBatch<'_>, header: &BatchHeader) -> io::Result<()> {
+        if !header.is_control() {
+            return Ok(());
+        }
+        let marker = read_marker(header, &batch.bytes);
+        let ended = marker.and_then(|marker| self.producers.ended_by(header, marker));
+        match ended.and_then(|ended| ended.aborted()) {
+            Some(aborted) => self.active.write_aborted(&aborted),
+            None => Ok(()),
         }
     }
 

@@ -123,7 +123,11 @@ impl Log {
     /// Takes what must be synced to make everything up to the log end durable; `None` if nothing was written since the
     /// last call. Does not block.
     pub fn take_sync_work(&mut self) -> Option<SyncWork> {
-        let Unsynced { active, mut files, directories } = std::mem::take(&mut self.unsynced);
+        let Unsynced { active, mut files, mut directories } = std::mem::take(&mut self.unsynced);
+        if let Some(aborted) = self.active.aborted.take_unsynced() {
+            files.push(aborted.file);
+            directories.extend(aborted.is_new.then(|| self.directory.to_path_buf()));
+        }
         if active && let Ok(log) = self.active.log() {
             files.push(Arc::clone(log));
         }

@@ -4,6 +4,7 @@
 //! immutable. Nothing here knows the network, tokio or other partitions.
 
 mod aborted;
+mod aborted_writer;
 mod access;
 mod active;
 mod append;

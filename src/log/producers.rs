@@ -182,18 +182,31 @@ impl Producers {
         header: &BatchHeader,
         marker: EndMarker,
     ) -> Option<EndedTransaction> {
+        let ended = self.ended_by(header, marker);
         let producer = self.by_id.entry(header.producer_id).or_insert_with(Producer::unknown);
         producer.enter_epoch(header.producer_epoch);
         producer.coordinator_epoch = marker.coordinator_epoch;
         producer.last_timestamp = header.max_timestamp;
-        let first_offset = producer.transaction_start.take()?;
-        self.open.remove(&first_offset);
+        if let Some(start) = producer.transaction_start.take() {
+            self.open.remove(&start);
+        }
+        ended
+    }
+
+    /// The transaction that a marker ends, or would end; `None` if it is not open. The offsets of the header are final.
+    pub(super) fn ended_by(
+        &self,
+        header: &BatchHeader,
+        marker: EndMarker,
+    ) -> Option<EndedTransaction> {
+        let first_offset = self.by_id.get(&header.producer_id)?.transaction_start?;
         let last_offset = header.last_offset();
+        let next_open = self.open.keys().find(|start| **start != first_offset).copied();
         let entry = AbortedEntry {
             producer_id: header.producer_id,
             first_offset,
             last_offset,
-            last_stable_offset: self.first_unstable().unwrap_or(last_offset.plus(1)),
+            last_stable_offset: next_open.unwrap_or(last_offset.plus(1)),
         };
         Some(EndedTransaction { entry, outcome: marker.outcome })
     }

@@ -65,12 +65,10 @@ impl<'s> Output<'s> {
 
     /// Adds an aborted transaction, whose marker was just appended, to the transaction index.
     pub(super) fn append_aborted(&mut self, entry: &AbortedEntry) -> Result<(), CleanError> {
-        let written = self.segments.last_mut().expect("one is begun").write_aborted(entry);
-        match written {
-            Ok(file) => {
-                if self.unsynced.last().is_none_or(|last| !Arc::ptr_eq(last, &file)) {
-                    self.unsynced.push(file);
-                }
+        let segment = self.segments.last_mut().expect("one is begun");
+        match segment.write_aborted(entry) {
+            Ok(()) => {
+                segment.keep_aborted(entry.last_offset);
                 Ok(())
             }
             Err(error) => Err(self.failed(error)),
