@@ -1,5 +1,7 @@
 //! Settings of groups (Kafka's `GroupCoordinatorConfig` and `GroupConfig`).
 
+use std::str::FromStr;
+
 use crate::config::Layers;
 use crate::metadata::{ConfigResource, Image};
 use crate::types::BrokerId;
@@ -81,11 +83,20 @@ impl GroupSettings {
 
     /// `group.consumer.assignment.interval.ms` as it is now: Kafka changes it while it runs.
     pub fn assignment_interval_ms(&self, image: &Image) -> i32 {
-        const KEY: &str = "group.consumer.assignment.interval.ms";
-        let changed = |resource| image.overrides(&resource).get(KEY)?.trim().parse().ok();
+        self.changed(image, "group.consumer.assignment.interval.ms")
+            .unwrap_or(self.consumer_assignment_interval_ms)
+    }
+
+    /// `producer.id.expiration.ms` as it is now.
+    pub fn producer_id_expiration_ms(&self, image: &Image) -> i64 {
+        self.changed(image, "producer.id.expiration.ms").unwrap_or(self.producer_id_expiration_ms)
+    }
+
+    /// What a setting of the broker was changed to.
+    fn changed<T: FromStr>(&self, image: &Image, key: &str) -> Option<T> {
+        let changed = |resource| image.overrides(&resource).get(key)?.trim().parse().ok();
         changed(ConfigResource::Broker(self.node_id))
             .or_else(|| changed(ConfigResource::ClusterDefault))
-            .unwrap_or(self.consumer_assignment_interval_ms)
     }
 }
 

@@ -3,9 +3,14 @@
 //! The offsets are hard state and change only by their records. A group that has nothing but offsets, because its consumers
 //! assign partitions to themselves, exists as long as they do.
 //!
-//! Deviations from Kafka: such a group is gone with its last offset, not some minutes later, and no tombstone is written for
-//! the group itself, of which there is no record. Offsets of topics that were deleted while nobody looked are dropped when
-//! the shard is read.
+//! Offsets of a transaction are pending until its marker comes (`transactional`, `pending`). The first one waits until the
+//! coordinator of transactions has vouched for the transaction (`verifications`); what the log would refuse of a producer is
+//! known here (`producers`).
+//!
+//! Deviations from Kafka: the coordinator of transactions is asked whatever `transaction.partition.verification.enable` says. A
+//! group of nothing but offsets is gone with its last offset, not some minutes later, and no tombstone is written for the group
+//! itself, of which there is no record. Offsets of topics that were deleted while nobody looked are dropped when the shard is
+//! read.
 
 mod commit;
 mod committed;

@@ -2,7 +2,8 @@
 //!
 //! A log refuses what comes from an older life of a producer, and a shard whose log refuses something is thrown away: so the
 //! shard refuses it first. Soft state, made of what the log knows when the shard is read, and of everything written since. It
-//! may know more than the log, whose memory ends earlier, never less.
+//! may know more than the log, whose memory ends earlier, never less: but for a time after `producer.id.expiration.ms` was raised, when
+//! a shard that a log has refused learns of it by being read again.
 
 use std::collections::HashMap;
 
@@ -133,8 +134,8 @@ impl KnownProducers {
 pub(super) fn watch(shard: &Groups, turn: &mut GroupTurn<'_>) {
     let timer = GroupTimer::ProducerExpiry;
     if !shard.producers.is_empty() && !turn.has_timer(&timer) {
-        let after_ms = shard.settings.producer_id_expiration_ms.saturating_add(LOOK_INTERVAL_MS);
-        turn.set_timer(timer, after_ms);
+        let expiration_ms = shard.settings.producer_id_expiration_ms(turn.image);
+        turn.set_timer(timer, expiration_ms.saturating_add(LOOK_INTERVAL_MS));
     }
 }
 
