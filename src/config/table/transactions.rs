@@ -5,8 +5,6 @@ use super::super::valid::*;
 
 const SHARE_STATE: &str = "State of share groups (KIP-932), which are not built yet.";
 const DEAD_LETTERS: &str = "Dead-letter topics of share groups, which are not built yet.";
-const TRANSACTIONS: &str =
-    "Transactions and the topic that keeps their state, which are not built yet.";
 
 /// The rows, by name.
 pub(super) const ROWS: &[Setting] = settings! {
@@ -53,18 +51,18 @@ pub(super) const ROWS: &[Setting] = settings! {
             write opens a transaction that nobody ends.";
     "transaction.remove.expired.transaction.cleanup.interval.ms": Int = "3600000", at_least(1), Low, read_only, acts
         => "Time between two looks for transactional ids that have expired.";
-    "transaction.state.log.load.buffer.size": Int = "5242880", at_least(1), High, read_only, later
-        => TRANSACTIONS;
-    "transaction.state.log.min.isr": Int = "2", at_least(1), High, read_only, later
-        => TRANSACTIONS;
-    "transaction.state.log.num.partitions": Int = "50", at_least(1), High, read_only, later
-        => TRANSACTIONS;
-    "transaction.state.log.replication.factor": Short = "3", at_least(1), High, read_only, later
-        => TRANSACTIONS;
-    "transaction.state.log.segment.bytes": Int = "104857600", at_least(1), High, read_only, later
-        => TRANSACTIONS;
+    "transaction.state.log.load.buffer.size": Int = "5242880", at_least(1), High, read_only, not_here
+        => "Size of Kafka's buffer for reading __transaction_state back; here it is read as fetches are.";
+    "transaction.state.log.min.isr": Int = "2", at_least(1), High, read_only, not_here
+        => "Copies of __transaction_state that must be in sync; here there is one.";
+    "transaction.state.log.num.partitions": Int = "50", at_least(1), High, read_only, acts
+        => "Partitions of __transaction_state. Counts when the topic is made, on first use.";
+    "transaction.state.log.replication.factor": Short = "3", at_least(1), High, read_only, acts
+        => "Copies of __transaction_state, no more than there are brokers: one.";
+    "transaction.state.log.segment.bytes": Int = "104857600", at_least(1), High, read_only, acts
+        => "Size of a segment of __transaction_state. Counts when the topic is made, on first use.";
     "transaction.two.phase.commit.enable": Boolean = "false", ANY, Low, read_only, later
-        => TRANSACTIONS;
+        => "Two-phase commit (KIP-939), which is not built yet.";
     "transactional.id.expiration.ms": Int = "604800000", at_least(1), High, read_only, acts
         => "A transactional id without an open transaction is forgotten when its producer has not used it for this time.";
 };
