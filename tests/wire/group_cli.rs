@@ -1,11 +1,7 @@
 //! `highwater group` and the metrics of groups, as an operator meets them.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-
 use bytes::Bytes;
-use clap::Parser;
-use highwater::cli::{self, Arguments, CommandError};
+use highwater::cli::CommandError;
 use highwater::env::{Clock, SystemClock};
 use highwater::kafka::client::{
     Acks, Client, CommittedOffset, Connect, NewTopic, ProduceTo, REQUEST_TIMEOUT,
@@ -16,6 +12,7 @@ use highwater::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp};
 use crate::broker::TestBroker;
 use crate::consumer::Consumer;
 use crate::member::Member;
+use crate::operator::{self, fields, value};
 
 /// What the records of the tests are older than.
 const AGE_MS: i64 = 90_000;
@@ -73,21 +70,11 @@ impl Shop {
 
     /// Runs `highwater group ...` against the broker.
     async fn run(&self, words: &str) -> Result<String, CommandError> {
-        let line = format!("highwater group {words} --broker {}", self.broker.address);
-        let run = move || {
-            let words = line.split_whitespace();
-            let arguments = Arguments::try_parse_from(words)
-                .map_err(|error| CommandError::Usage(error.to_string()))?;
-            let mut out = Vec::new();
-            cli::run(arguments.command.unwrap(), &mut out)?;
-            Ok(String::from_utf8(out).unwrap())
-        };
-        tokio::task::spawn_blocking(run).await.unwrap()
+        operator::run(&self.broker, &format!("group {words}")).await
     }
 
     async fn metrics(&self) -> String {
-        let address = self.broker.http_address().unwrap();
-        tokio::task::spawn_blocking(move || get(address)).await.unwrap()
+        operator::metrics(&self.broker).await
     }
 }
 
@@ -96,25 +83,6 @@ fn records(count: usize) -> Bytes {
     let mut builder = BatchBuilder::new(BatchTemplate::default());
     (0..count).for_each(|_| builder.append(time, None, Some(b"value")));
     Bytes::from(builder.build().unwrap())
-}
-
-fn get(address: SocketAddr) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
-/// The value of a series.
-fn value(metrics: &str, series: &str) -> Option<f64> {
-    let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-    line.map(|value| value.parse().unwrap())
-}
-
-/// Lines as fields.
-fn fields(text: &str) -> Vec<Vec<&str>> {
-    text.lines().map(|line| line.split_whitespace().collect()).collect()
 }
 
 /// True for 90 to 99 seconds.

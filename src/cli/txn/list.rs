@@ -24,6 +24,9 @@ const STATES: [(&str, &str); 8] = [
     ("dead", "Dead"),
 ];
 
+/// Those that are open or on their way to an end.
+const OPEN: [&str; 3] = ["Ongoing", "PrepareCommit", "PrepareAbort"];
+
 /// Which transactions.
 #[derive(Debug, Args)]
 pub struct ListArguments {
@@ -34,7 +37,7 @@ pub struct ListArguments {
     /// Only those of one of these producer ids
     #[arg(long, value_name = "ID,...", value_delimiter = ',')]
     producer_id: Vec<i64>,
-    /// Only those that have been open for longer, such as PT1M
+    /// Only those that have been open for longer, such as PT1M; with --state also those in that state that never were open
     #[arg(long, value_name = "DURATION", value_parser = moment::duration)]
     longer_than: Option<Duration>,
     /// Only those whose whole transactional id this regular expression matches
@@ -60,8 +63,13 @@ pub(super) async fn list(
 ) -> Result<(), CommandError> {
     let mut client = arguments.address.connect().await?;
     let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    // A broker counts a transactional id without a transaction as one that was begun in 1970.
+    let states = match arguments.longer_than {
+        Some(_) if arguments.state.is_empty() => OPEN.map(str::to_owned).into(),
+        _ => arguments.state,
+    };
     let filter = TransactionFilter {
-        states: arguments.state,
+        states,
         producers: arguments.producer_id.into_iter().map(ProducerId::new).collect(),
         longer_than_ms: arguments.longer_than.map(millis),
         pattern: arguments.pattern,
