@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 
 use super::{
-    Transaction, TransactionErrand, TransactionTimer, TransactionTurn, Transactions, WriteMarkers,
-    waiting, write,
+    Transaction, TransactionErrand, TransactionState, TransactionTimer, TransactionTurn,
+    Transactions, WriteMarkers, waiting, write,
 };
 use crate::coordinator::TransactionalId;
 use crate::types::{Outcome, TopicPartition, Uuid};
-
-use super::TransactionState;
 
 /// Transactions whose markers are being written.
 #[derive(Debug, Default)]

@@ -117,16 +117,12 @@ impl Transactions {
         use TransactionCommand as Ask;
         use TransactionReply as Reply;
         let verdict = match &asked.command {
-            Ask::InitProducer(ask) => {
-                init::init(self, turn, ask).answered(|verdict| Reply::InitProducer(verdict))
-            }
-            Ask::AddPartitions(ask) => {
-                partitions::add(turn, ask).answered(|verdict| Reply::AddPartitions(verdict))
-            }
+            Ask::InitProducer(ask) => init::init(self, turn, ask).answered(Reply::InitProducer),
+            Ask::AddPartitions(ask) => partitions::add(turn, ask).answered(Reply::AddPartitions),
             Ask::VerifyPartitions(ask) => {
                 Some(Reply::VerifyPartitions(partitions::verify(turn.hard(), ask)))
             }
-            Ask::End(ask) => end::end(self, turn, ask).answered(|verdict| Reply::End(verdict)),
+            Ask::End(ask) => end::end(self, turn, ask).answered(Reply::End),
             Ask::MarkersWritten { id, errand, partitions } => {
                 ending::markers_written(self, turn, id, *errand, partitions);
                 Some(Reply::MarkersWritten)
