@@ -196,7 +196,10 @@ class Run:
 
     def ask(self, verb, *arguments):
         command = [str(c) for c in [*self.feed, verb, self.server.address, *arguments]]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
+        except subprocess.TimeoutExpired:
+            raise RunFailed(f"{verb}: no answer for 120 s") from None
         if done.returncode != 0:
             raise RunFailed(f"{verb}: {done.stderr.strip().splitlines()[-1:]}")
         return done.stdout
