@@ -221,8 +221,11 @@ fn requests_of_nobody() -> Vec<GroupCommand> {
     all
 }
 
-/// States of a group; each brings a new shard into it and names a member of the group.
-const STATES: [(&str, fn(&mut Stepper) -> Member); 13] = [
+/// Brings a new shard into a state and names a member of the group.
+type Making = fn(&mut Stepper) -> Member;
+
+/// States of a group.
+const STATES: [(&str, Making); 13] = [
     ("nobody", |_| Member::new("stranger")),
     ("simple", simple),
     ("pending", pending),
