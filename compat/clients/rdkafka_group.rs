@@ -1,6 +1,11 @@
 //! The rdkafka crate as a consumer for `compat/groups`: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE].
 
-#![allow(clippy::print_stdout, missing_docs, reason = "a program that reports on standard output")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a program that reports on standard output and has one task of its own"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
