@@ -53,7 +53,8 @@ public class GroupConsumer {
         try {
             consume(consumer, arguments[1]);
         } catch (FencedInstanceIdException e) {
-            System.out.println("fenced");
+            // The client has said so to the same output, without an end of line.
+            System.out.println("\nfenced");
             Runtime.getRuntime().halt(0);
         } catch (WakeupException e) {
             consumer.close();
