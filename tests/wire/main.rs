@@ -43,6 +43,7 @@ mod synthetic;
 mod topic_ids;
 mod topics;
 mod transaction_cli;
+mod transaction_order;
 mod transactions;
 mod translation;
 mod txn_markers;

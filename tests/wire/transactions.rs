@@ -279,6 +279,9 @@ fn producers(mut answer: DescribeProducersResponse) -> DescribeProducersResponse
 }
 
 fn described(mut answer: DescribeTransactionsResponse) -> DescribeTransactionsResponse {
+    // What is asked twice is answered once here.
+    answer.transaction_states.sort_by_key(|state| state.transactional_id.clone());
+    answer.transaction_states.dedup_by_key(|state| state.transactional_id.clone());
     for state in &mut answer.transaction_states {
         state.transaction_start_time_ms = moment(state.transaction_start_time_ms);
         state.topics.sort_by_key(|topic| topic.topic.clone());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::markers::MarkError;
 use crate::broker::Broker;
 use crate::broker::registry::Lookup;
-use crate::broker::step::{BoxFuture, Step, off_thread};
+use crate::broker::step::BoxFuture;
 use crate::log::ActiveProducer;
 use crate::types::{Marker, TopicPartition};
 
@@ -46,27 +46,22 @@ impl Broker {
         })
     }
 
-    /// The producers that partitions know, in the order of their ids.
+    /// The producers that a partition knows, in the order of their ids. Blocks on the disk if its log is closed.
     pub fn describe_producers(
         &self,
-        partitions: Vec<Lookup>,
-    ) -> Step<Vec<Result<Vec<ActiveProducer>, DescribeProducersError>>> {
-        // A partition may know very many.
-        Step::later(off_thread(move || partitions.into_iter().map(describe).collect()))
+        found: Lookup,
+    ) -> Result<Vec<ActiveProducer>, DescribeProducersError> {
+        let partition = match found {
+            Lookup::Open(partition) => partition,
+            Lookup::Closed(closed) => closed.open().map_err(|_| DescribeProducersError::Storage)?,
+            Lookup::Unknown => return Err(DescribeProducersError::UnknownPartition),
+        };
+        if partition.is_retired() {
+            return Err(DescribeProducersError::UnknownPartition);
+        }
+        if partition.directory().is_offline() {
+            return Err(DescribeProducersError::Storage);
+        }
+        Ok(partition.lock().log.active_producers())
     }
-}
-
-fn describe(found: Lookup) -> Result<Vec<ActiveProducer>, DescribeProducersError> {
-    let partition = match found {
-        Lookup::Open(partition) => partition,
-        Lookup::Closed(closed) => closed.open().map_err(|_| DescribeProducersError::Storage)?,
-        Lookup::Unknown => return Err(DescribeProducersError::UnknownPartition),
-    };
-    if partition.is_retired() {
-        return Err(DescribeProducersError::UnknownPartition);
-    }
-    if partition.directory().is_offline() {
-        return Err(DescribeProducersError::Storage);
-    }
-    Ok(partition.lock().log.active_producers())
 }

@@ -1,4 +1,9 @@
 //! DescribeProducers (61), version 0. KIP-664.
+//!
+//! Deviation: what is named twice is answered once. A partition may know very many producers, so a short request for the same one
+//! again and again would call for an answer without bounds.
+
+use std::collections::HashSet;
 
 use kafka_protocol::messages::describe_producers_request::TopicRequest;
 use kafka_protocol::messages::describe_producers_response::{
@@ -8,12 +13,10 @@ use kafka_protocol::messages::{
     DescribeProducersRequest, DescribeProducersResponse, ProducerId as WireProducerId,
 };
 
-use crate::broker::{Broker, DescribeProducersError, Lookup};
-use crate::kafka::{ErrorCode, Outcome, Request, codec};
+use crate::broker::{Broker, DescribeProducersError};
+use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
 use crate::log::ActiveProducer;
 use crate::types::{Offset, PartitionIndex, TopicName};
-
-type Described = Result<Vec<ActiveProducer>, DescribeProducersError>;
 
 /// Answers a DescribeProducers request.
 pub fn handle(request: Request) -> Outcome {
@@ -21,32 +24,26 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
+    let bytes = blocking::bytes_like(request.body.len());
     let Request { version, broker, .. } = request;
-    let partitions = body.topics.iter().flat_map(|topic| lookups(&broker, topic)).collect();
-    Outcome::of_step(broker.describe_producers(partitions), move |described| {
-        codec::encode(&response(&broker, body.topics, described), version)
-    })
+    blocking::later_reply(broker, version, bytes, move |broker| response(broker, body.topics))
 }
 
-fn lookups<'a>(broker: &'a Broker, topic: &'a TopicRequest) -> impl Iterator<Item = Lookup> + 'a {
-    let partitions = topic.partition_indexes.iter();
-    partitions.map(|index| broker.find_by_name(&topic.name, PartitionIndex::new(*index)))
-}
-
-fn response(
-    broker: &Broker,
-    topics: Vec<TopicRequest>,
-    described: Vec<Described>,
-) -> DescribeProducersResponse {
-    let mut described = described.into_iter();
+fn response(broker: &Broker, topics: Vec<TopicRequest>) -> DescribeProducersResponse {
+    let mut seen = HashSet::new();
     let topics = topics.into_iter().map(|topic| {
         let refusal = refusal(broker, &topic.name);
-        let partitions = topic.partition_indexes.iter().zip(described.by_ref());
-        let partitions = partitions.map(|(index, described)| match &refusal {
-            Some((code, message)) => failed(*index, *code, Some(message)),
-            None => partition(*index, described),
-        });
-        TopicResponse::default().with_partitions(partitions.collect()).with_name(topic.name)
+        let mut partitions = Vec::new();
+        for &index in &topic.partition_indexes {
+            if !seen.insert((topic.name.clone(), index)) {
+                continue;
+            }
+            partitions.push(match &refusal {
+                Some((code, message)) => failed(index, *code, Some(message)),
+                None => partition(broker, &topic.name, index),
+            });
+        }
+        TopicResponse::default().with_partitions(partitions).with_name(topic.name)
     });
     DescribeProducersResponse::default().with_topics(topics.collect())
 }
@@ -63,8 +60,9 @@ fn refusal(broker: &Broker, name: &str) -> Option<(ErrorCode, String)> {
     broker.metadata.image().topic(name).is_none().then(|| (unknown, unknown.text().to_owned()))
 }
 
-fn partition(index: i32, described: Described) -> PartitionResponse {
-    match described {
+fn partition(broker: &Broker, topic: &str, index: i32) -> PartitionResponse {
+    let found = broker.find_by_name(topic, PartitionIndex::new(index));
+    match broker.describe_producers(found) {
         Ok(producers) => PartitionResponse::default()
             .with_partition_index(index)
             .with_active_producers(producers.iter().map(state).collect()),

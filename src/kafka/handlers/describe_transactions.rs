@@ -1,8 +1,14 @@
 //! DescribeTransactions (65), version 0. KIP-664.
+//!
+//! Deviation: what is named twice is answered once. A transaction may be in very many partitions, so a short request for the same
+//! one again and again would call for an answer without bounds.
+
+use std::collections::HashSet;
 
 use kafka_protocol::messages::describe_transactions_response::{TopicData, TransactionState};
 use kafka_protocol::messages::{
     DescribeTransactionsRequest, DescribeTransactionsResponse, ProducerId as WireProducerId,
+    TransactionalId as WireTransactionalId,
 };
 
 use crate::coordinator::TransactionalId;
@@ -20,8 +26,9 @@ pub fn handle(request: Request) -> Outcome {
     };
     let version = request.version;
     let codes = Codes { fenced: true, abortable: true };
-    let mut asked = Vec::with_capacity(body.transactional_ids.len());
-    for id in &body.transactional_ids {
+    let ids = unique(body.transactional_ids);
+    let mut asked = Vec::with_capacity(ids.len());
+    for id in &ids {
         let id = TransactionalId::new(id);
         let command = TransactionCommand::Describe(id.clone());
         asked.push(transactions::ask(&request.broker, &id, command, codes, |reply| match reply {
@@ -31,11 +38,16 @@ pub fn handle(request: Request) -> Outcome {
     }
     groups::later(version, async move {
         let mut states = Vec::with_capacity(asked.len());
-        for (id, asked) in body.transactional_ids.into_iter().zip(asked) {
+        for (id, asked) in ids.into_iter().zip(asked) {
             states.push(state(asked.await).with_transactional_id(id));
         }
         DescribeTransactionsResponse::default().with_transaction_states(states)
     })
+}
+
+fn unique(ids: Vec<WireTransactionalId>) -> Vec<WireTransactionalId> {
+    let mut seen = HashSet::with_capacity(ids.len());
+    ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
 }
 
 fn state(described: Result<TransactionDescription, ErrorCode>) -> TransactionState {
