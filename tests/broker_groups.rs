@@ -10,11 +10,13 @@
 mod support;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use highwater::broker::{Acks, GroupError, GroupLags, Lookup, PartitionLag};
+use highwater::broker::{Acks, CONSUMER_OFFSETS, GroupError, GroupLags, Lookup, PartitionLag};
 use highwater::coordinator::groups::{Call, Client, GroupCommand, GroupReply};
 use highwater::coordinator::runtime::CallError;
-use highwater::types::Timestamp;
+use highwater::metadata::TopicRef;
+use highwater::types::{Timestamp, TopicName};
 use kafka_protocol::messages::OffsetCommitRequest;
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
@@ -186,4 +188,52 @@ async fn groups_take_their_part_of_the_byte_budget_and_known_ones_go_on_when_it_
     assert_eq!(life.broker.coordinator_memory.bytes(), 0);
     commit(&life, "new", "t", 1).await;
     life.stop().await;
+}
+
+/// The shard in memory is thrown away, so that the next command reads its log.
+async fn forget_the_shard(life: &Life, node: &Node) {
+    node.faults.full.store(true, Ordering::SeqCst);
+    let refused = try_commit(life, "g", "t", 2).await;
+    assert!(matches!(refused, Err(GroupError::Call(CallError::NotAvailable))), "{refused:?}");
+    node.faults.full.store(false, Ordering::SeqCst);
+}
+
+fn is_offline(life: &Life) -> bool {
+    life.broker.partitions.directories().iter().any(|directory| directory.is_offline())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coordinators_topic_that_is_deleted_while_its_log_is_read_is_no_fault_of_the_disk() {
+    // Without room for tails in memory, so that files are read.
+    let node = Node { budget_bytes: 20_000, ..Node::new() };
+    let life = node.start();
+    life.create("t", 1, &[]);
+    commit(&life, "g", "t", 1).await;
+    forget_the_shard(&life, &node).await;
+    let broker = Arc::clone(&life.broker);
+    node.faults.fail_next_read(move || {
+        let topic = TopicRef::Name(TopicName::new(CONSUMER_OFFSETS).unwrap());
+        let deleted = broker.metadata.delete_topics(vec![topic]);
+        assert!(deleted.iter().all(Result::is_ok), "{deleted:?}");
+        broker.apply_image();
+    });
+    let refused = try_commit(&life, "g", "t", 3).await;
+    assert!(matches!(refused, Err(GroupError::Call(CallError::NotAvailable))), "{refused:?}");
+    assert!(!is_offline(&life), "the directory was blamed");
+    life.send("t", 0, Acks::All, &batch(&[(b"value".as_slice(), 0)], None)).await.unwrap();
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coordinators_log_that_cannot_be_read_is_a_fault_of_the_disk() {
+    let node = Node { budget_bytes: 20_000, ..Node::new() };
+    let life = node.start();
+    life.create("t", 1, &[]);
+    commit(&life, "g", "t", 1).await;
+    forget_the_shard(&life, &node).await;
+    node.faults.fail_next_read(|| {});
+    let refused = try_commit(&life, "g", "t", 3).await;
+    assert!(matches!(refused, Err(GroupError::Call(CallError::NotAvailable))), "{refused:?}");
+    assert!(is_offline(&life));
+    life.crash().await;
 }

@@ -52,17 +52,11 @@ pub trait Machine: Debug + Send + Sized + 'static {
 
     /// About how many bytes of memory hard and soft state take. Asked after every turn: counted as they change, never by a
     /// walk over them.
-    fn state_bytes(&self, hard: &Self::Hard) -> usize {
-        let _ = hard;
-        0
-    }
+    fn state_bytes(&self, hard: &Self::Hard) -> usize;
 
     /// True if the command would make the state larger: something new, or more than a little of what is known. Such commands
     /// are refused while the byte budget has no room for coordinators. Asked only then.
-    fn grows(&self, hard: &Self::Hard, command: &Self::Command) -> bool {
-        let _ = (hard, command);
-        false
-    }
+    fn grows(&self, hard: &Self::Hard, command: &Self::Command) -> bool;
 }
 
 /// A caller that waits for an answer.

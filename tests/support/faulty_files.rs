@@ -14,6 +14,15 @@ use highwater::env::{
 };
 use highwater::types::Timestamp;
 
+/// What happens while a disk is waited for.
+struct Meanwhile(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
 /// Switches of the faults.
 #[derive(Debug, Default)]
 pub struct Faults {
@@ -25,6 +34,8 @@ pub struct Faults {
     pub sync_fails: AtomicBool,
     /// Syncs of `.log` files done.
     pub syncs: AtomicUsize,
+    /// Runs before the next read of a `.log` file, which then fails.
+    before_failed_read: Mutex<Option<Meanwhile>>,
     /// What the clock shows as the time of each write to a `.log` file.
     slow_writes: Mutex<Option<(Arc<ManualClock>, i64)>>,
     /// Times that the cleaner's checkpoint was written.
@@ -45,6 +56,18 @@ impl Faults {
     pub fn release_syncs(&self) {
         *self.held.lock().unwrap() = false;
         self.released.notify_all();
+    }
+
+    /// The next read of a `.log` file fails, after `meanwhile` has been done.
+    pub fn fail_next_read(&self, meanwhile: impl FnOnce() + Send + 'static) {
+        *self.before_failed_read.lock().unwrap() = Some(Meanwhile(Box::new(meanwhile)));
+    }
+
+    fn read(&self) -> io::Result<()> {
+        let meanwhile = self.before_failed_read.lock().unwrap().take();
+        let Some(Meanwhile(meanwhile)) = meanwhile else { return Ok(()) };
+        meanwhile();
+        Err(io::Error::other("the file is gone"))
     }
 
     /// Each write to a `.log` file takes so long by `clock`.
@@ -159,6 +182,7 @@ impl File for FaultyFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.faults.read()?;
         self.file.read_at(buffer, position)
     }
 
