@@ -43,6 +43,19 @@ impl Process {
         Self::start_as(shell, directory, &[])
     }
 
+    /// The same in a process that may have so much address space.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub(crate) fn start_within(
+        directory: &Path,
+        variables: &[(&str, &str)],
+        most_kib: u64,
+    ) -> Self {
+        let script = format!("ulimit -v {most_kib}; exec \"$0\" \"$@\"");
+        let mut shell = command_of("sh");
+        shell.args(["-c", &script, BINARY]);
+        Self::start_as(shell, directory, variables)
+    }
+
     fn start_as(mut command: Command, directory: &Path, variables: &[(&str, &str)]) -> Self {
         let mut child = command
             .args(["--listen", "127.0.0.1:0", "--data-dir"])
@@ -79,6 +92,12 @@ impl Process {
         let pid = i32::try_from(self.child.id()).expect("a process id is a small number");
         // SAFETY: sends a signal to a child of ours that has not been waited for.
         assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+    }
+
+    /// How it has ended, if it has.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub(crate) fn ended(&mut self) -> Option<std::process::ExitStatus> {
+        self.child.try_wait().expect("it is our child")
     }
 
     /// The exit code; `None` if a signal ended it.
