@@ -6,7 +6,11 @@
 //! A bystander keeps a transaction of its own open over several restarts. Whether a kill at an end comes before the decision, after it or between two markers
 //! is a matter of the moment, which is random within the time that an end takes; rounds are many enough to meet them all.
 
-#![allow(clippy::disallowed_methods, reason = "spawns the broker as a process, and threads")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "spawns the broker as a process, and threads, and says what readers were told"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
