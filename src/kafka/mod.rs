@@ -4,6 +4,7 @@
 //! handler decodes, calls a use case of `broker` and encodes; it holds no state, does no I/O and takes no lock of the
 //! engine's. Its effect has happened when it returns; its reply may come later ([`Outcome`]).
 
+pub mod api_page;
 pub mod api_table;
 mod blocking;
 pub mod client;
