@@ -62,7 +62,7 @@ pub struct Groups {
 /// What the records of a shard add up to.
 #[derive(Debug, Default)]
 pub struct GroupsHard {
-    /// Groups. Changed by [`GroupsHard::put`] and its like only.
+    /// Groups. Changed by `GroupsHard::put` and its like only.
     pub groups: HashMap<GroupId, HardGroup>,
     /// Committed offsets; a group may have some without being in `groups`.
     pub offsets: CommittedOffsets,
