@@ -143,25 +143,23 @@ impl BrokerSettings {
                 .number("metadata.log.max.record.bytes.between.snapshots")
                 .unsigned_abs(),
             log_dirs: log_dirs(layers),
-            num_partitions: int(layers, "num.partitions"),
+            num_partitions: layers.int("num.partitions"),
             default_replication_factor: replication_factor(layers)?,
             auto_create_topics_enable: layers.flag("auto.create.topics.enable"),
             delete_topic_enable: layers.flag("delete.topic.enable"),
-            socket_request_max_bytes: size(layers, "socket.request.max.bytes"),
-            socket_send_buffer_bytes: int(layers, "socket.send.buffer.bytes"),
-            socket_receive_buffer_bytes: int(layers, "socket.receive.buffer.bytes"),
-            socket_listen_backlog_size: int(layers, "socket.listen.backlog.size"),
+            socket_request_max_bytes: layers.size("socket.request.max.bytes"),
+            socket_send_buffer_bytes: layers.int("socket.send.buffer.bytes"),
+            socket_receive_buffer_bytes: layers.int("socket.receive.buffer.bytes"),
+            socket_listen_backlog_size: layers.int("socket.listen.backlog.size"),
             connections_max_idle_ms: layers.number("connections.max.idle.ms"),
-            max_connections: size(layers, "max.connections"),
-            max_connections_per_ip: size(layers, "max.connections.per.ip"),
+            max_connections: layers.size("max.connections"),
+            max_connections_per_ip: layers.size("max.connections.per.ip"),
             max_connection_creation_rate: creation_rate(layers),
             listener_creation_rates: Vec::new(),
-            max_request_partition_size_limit: size(layers, "max.request.partition.size.limit"),
-            fetch_max_bytes: int(layers, "fetch.max.bytes"),
-            max_incremental_fetch_session_cache_slots: size(
-                layers,
-                "max.incremental.fetch.session.cache.slots",
-            ),
+            max_request_partition_size_limit: layers.size("max.request.partition.size.limit"),
+            fetch_max_bytes: layers.int("fetch.max.bytes"),
+            max_incremental_fetch_session_cache_slots: layers
+                .size("max.incremental.fetch.session.cache.slots"),
             producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
             transaction_partition_verification_enable: layers.flag(PARTITION_VERIFICATION),
             add_partitions_to_txn_retry_backoff: millis(
@@ -175,9 +173,9 @@ impl BrokerSettings {
             log_retention_check_interval_ms: layers.number("log.retention.check.interval.ms"),
             log_flush_offset_checkpoint_interval_ms: layers
                 .number("log.flush.offset.checkpoint.interval.ms"),
-            num_recovery_threads_per_data_dir: size(layers, "num.recovery.threads.per.data.dir"),
+            num_recovery_threads_per_data_dir: layers.size("num.recovery.threads.per.data.dir"),
             cleaner: CleanerSettings::resolve(layers),
-            memory_bytes: size(layers, "highwater.memory.bytes"),
+            memory_bytes: layers.size("highwater.memory.bytes"),
             validation: validation(layers),
             log_level: layers.text("highwater.log.level").unwrap_or_default(),
             http_listen: http_listen(layers)?,
@@ -208,14 +206,14 @@ impl BrokerSettings {
     pub fn with_dynamic(&self, broker: &Overrides, cluster: &Overrides) -> Self {
         let layers = self.layers(broker, cluster);
         Self {
-            max_connections: size(layers, "max.connections"),
-            max_connections_per_ip: size(layers, "max.connections.per.ip"),
+            max_connections: layers.size("max.connections"),
+            max_connections_per_ip: layers.size("max.connections.per.ip"),
             max_connections_per_ip_overrides: per_ip_overrides(layers).unwrap_or_default(),
             max_connection_creation_rate: creation_rate(layers),
             listener_creation_rates: listener_creation_rates(&self.listeners, layers),
             producer_id_expiration_ms: layers.number("producer.id.expiration.ms"),
             transaction_partition_verification_enable: layers.flag(PARTITION_VERIFICATION),
-            num_recovery_threads_per_data_dir: size(layers, "num.recovery.threads.per.data.dir"),
+            num_recovery_threads_per_data_dir: layers.size("num.recovery.threads.per.data.dir"),
             cleaner: CleanerSettings::resolve(layers),
             topic_defaults: TopicSettings::resolve(layers, &Overrides::new()),
             ..self.clone()
@@ -227,15 +225,6 @@ impl From<WrongListeners> for Conflict {
     fn from(wrong: WrongListeners) -> Self {
         Self { key: wrong.key, reason: wrong.reason }
     }
-}
-
-fn int(layers: Layers<'_>, name: &str) -> i32 {
-    i32::try_from(layers.number(name)).expect("the table gives it 32 bits")
-}
-
-/// A count or size; a negative one counts as zero.
-fn size(layers: Layers<'_>, name: &str) -> usize {
-    usize::try_from(layers.number(name).max(0)).unwrap_or(usize::MAX)
 }
 
 fn millis(layers: Layers<'_>, name: &str) -> Duration {
@@ -258,7 +247,7 @@ const NODE_ID_KEYS: [&str; 2] = ["node.id", "broker.id"];
 /// `node.id`, or `broker.id` as files from before KRaft have it, or 1 as in Kafka's sample files.
 fn node_id(layers: Layers<'_>) -> Result<BrokerId, Conflict> {
     const UNSET: i32 = -1;
-    let given = |name| layers.statics.get(name).map_or(UNSET, |_| int(layers, name));
+    let given = |name| layers.statics.get(name).map_or(UNSET, |_| layers.int(name));
     match NODE_ID_KEYS.map(given).into() {
         (UNSET, UNSET) => Ok(BrokerId::new(1)),
         (UNSET, id) | (id, UNSET) => Ok(BrokerId::new(id)),
@@ -317,7 +306,7 @@ const CREATION_RATE: &str = "max.connection.creation.rate";
 pub const UNLIMITED_CREATION_RATE: u32 = i32::MAX.unsigned_abs();
 
 fn creation_rate(layers: Layers<'_>) -> u32 {
-    int(layers, CREATION_RATE).unsigned_abs()
+    layers.int(CREATION_RATE).unsigned_abs()
 }
 
 /// Kafka's `listener.name.NAME.max.connection.creation.rate`, which only changes of a running broker set here.

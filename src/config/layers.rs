@@ -149,6 +149,16 @@ impl<'a> Layers<'a> {
         }
     }
 
+    /// A broker setting of type int or short with a default.
+    pub fn int(self, name: &str) -> i32 {
+        i32::try_from(self.number(name)).expect("the table gives it 32 bits")
+    }
+
+    /// A broker setting that is a count or a size, with a default; a negative one counts as zero.
+    pub fn size(self, name: &str) -> usize {
+        usize::try_from(self.number(name).max(0)).unwrap_or(usize::MAX)
+    }
+
     /// A broker setting of type double with a default.
     pub(super) fn double(self, name: &str) -> f64 {
         match self.known(name) {

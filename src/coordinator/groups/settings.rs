@@ -53,14 +53,14 @@ impl GroupSettings {
     /// The settings that the broker was started with. But for those that [`GroupSettings::assignment_interval_ms`] and its
     /// like look up, nothing changes them while it runs.
     pub fn of(node_id: BrokerId, layers: Layers<'_>) -> Self {
-        let consumer = |name: &str| int(layers, &format!("group.consumer.{name}"));
+        let consumer = |name: &str| layers.int(&format!("group.consumer.{name}"));
         Self {
             node_id,
-            group_initial_rebalance_delay_ms: int(layers, "group.initial.rebalance.delay.ms"),
-            group_min_session_timeout_ms: int(layers, "group.min.session.timeout.ms"),
-            group_max_session_timeout_ms: int(layers, "group.max.session.timeout.ms"),
-            group_max_size: size(layers, "group.max.size"),
-            offset_metadata_max_bytes: size(layers, "offset.metadata.max.bytes"),
+            group_initial_rebalance_delay_ms: layers.int("group.initial.rebalance.delay.ms"),
+            group_min_session_timeout_ms: layers.int("group.min.session.timeout.ms"),
+            group_max_session_timeout_ms: layers.int("group.max.session.timeout.ms"),
+            group_max_size: layers.size("group.max.size"),
+            offset_metadata_max_bytes: layers.size("offset.metadata.max.bytes"),
             offsets_retention_ms: layers.number("offsets.retention.minutes") * 60_000,
             offsets_retention_check_interval_ms: layers
                 .number("offsets.retention.check.interval.ms"),
@@ -72,7 +72,7 @@ impl GroupSettings {
             consumer_session_timeout_ms: consumer("session.timeout.ms"),
             consumer_min_session_timeout_ms: consumer("min.session.timeout.ms"),
             consumer_max_session_timeout_ms: consumer("max.session.timeout.ms"),
-            consumer_max_size: size(layers, "group.consumer.max.size"),
+            consumer_max_size: layers.size("group.consumer.max.size"),
             consumer_assignment_interval_ms: consumer("assignment.interval.ms"),
             consumer_min_assignment_interval_ms: consumer("min.assignment.interval.ms"),
             consumer_max_assignment_interval_ms: consumer("max.assignment.interval.ms"),
@@ -98,15 +98,6 @@ impl GroupSettings {
         changed(ConfigResource::Broker(self.node_id))
             .or_else(|| changed(ConfigResource::ClusterDefault))
     }
-}
-
-fn int(layers: Layers<'_>, name: &str) -> i32 {
-    i32::try_from(layers.number(name)).expect("the table gives it 32 bits")
-}
-
-/// A negative one counts as zero.
-fn size(layers: Layers<'_>, name: &str) -> usize {
-    usize::try_from(layers.number(name)).unwrap_or(0)
 }
 
 fn migration(layers: Layers<'_>) -> Migration {

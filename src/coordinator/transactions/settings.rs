@@ -15,8 +15,7 @@ impl TransactionSettings {
     /// The settings in force at start.
     pub fn of(layers: Layers<'_>) -> Self {
         Self {
-            transaction_max_timeout_ms: i32::try_from(layers.number("transaction.max.timeout.ms"))
-                .expect("the table gives it 32 bits"),
+            transaction_max_timeout_ms: layers.int("transaction.max.timeout.ms"),
             transactional_id_expiration_ms: layers.number("transactional.id.expiration.ms"),
             remove_expired_transaction_cleanup_interval_ms: layers
                 .number("transaction.remove.expired.transaction.cleanup.interval.ms"),
