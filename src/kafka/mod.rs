@@ -6,6 +6,7 @@
 
 pub mod api_page;
 pub mod api_table;
+mod append_errors;
 mod blocking;
 pub mod client;
 pub mod codec;

@@ -9,15 +9,14 @@ use smallvec::SmallVec;
 
 use crate::broker::topics::is_internal;
 use crate::broker::{
-    Acks, Lookup, PartitionAppendError, Produce, ProduceBatch, ProduceError, ProduceTransaction,
-    Produced, Step,
+    Acks, Lookup, Produce, ProduceBatch, ProduceError, ProduceTransaction, Produced, Step,
 };
 use crate::coordinator::TransactionalId;
 use crate::coordinator::transactions::TransactionError;
 use crate::kafka::codec::TopicKey;
 use crate::kafka::codec::produce::{PartitionAnswer, ProduceRequest, ProduceResponse};
-use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response};
-use crate::log::{AppendError, Appended, BatchRejection};
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, append_errors};
+use crate::log::{Appended, BatchRejection};
 use crate::types::{PartitionIndex, TopicId, TransactionVersion};
 
 /// The client id that may write to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`).
@@ -326,17 +325,7 @@ fn code(error: &ProduceError, version: i16) -> ErrorCode {
             BatchRejection::LargerThanSegment(_) => ErrorCode::RecordListTooLarge,
             BatchRejection::UnsupportedCompression(_) => ErrorCode::UnsupportedCompressionType,
         },
-        ProduceError::Append(append) => match append {
-            PartitionAppendError::Retired => ErrorCode::UnknownTopicOrPartition,
-            PartitionAppendError::Offline => ErrorCode::KafkaStorageError,
-            PartitionAppendError::Log(refusal) => match refusal {
-                AppendError::OutOfOrderSequence(_) => ErrorCode::OutOfOrderSequenceNumber,
-                AppendError::InvalidProducerEpoch(_) => ErrorCode::InvalidProducerEpoch,
-                AppendError::InvalidTransactionState(_) => ErrorCode::InvalidTxnState,
-                AppendError::CoordinatorFenced(_) => ErrorCode::TransactionCoordinatorFenced,
-                AppendError::DiskFull | AppendError::Io(_) => ErrorCode::KafkaStorageError,
-            },
-        },
+        ProduceError::Append(refusal) => append_errors::code(refusal),
         ProduceError::Open(_) | ProduceError::SyncFailed => ErrorCode::KafkaStorageError,
         ProduceError::TimedOut => ErrorCode::RequestTimedOut,
         ProduceError::Transaction(refusal) => transaction_code(*refusal, version),

@@ -9,11 +9,10 @@ use kafka_protocol::messages::write_txn_markers_response::{
     WritableTxnMarkerPartitionResult, WritableTxnMarkerResult, WritableTxnMarkerTopicResult,
 };
 
-use crate::broker::{MarkError, PartitionAppendError, WriteMarker};
+use crate::broker::{MarkError, WriteMarker};
 use crate::coordinator::groups::MarkerError;
 use crate::kafka::codec::txn_markers::{self, WritableMarker};
-use crate::kafka::{ErrorCode, Outcome, Request, transactions};
-use crate::log::AppendError;
+use crate::kafka::{ErrorCode, Outcome, Request, append_errors, transactions};
 use crate::types::{self, Marker, PartitionIndex, TopicName, TopicPartition, TransactionVersion};
 
 /// Answers a WriteTxnMarkers request.
@@ -92,19 +91,9 @@ fn code(verdict: Option<Result<(), MarkError>>) -> ErrorCode {
 
 fn error_code(error: &MarkError) -> ErrorCode {
     match error {
-        MarkError::Gone | MarkError::Append(PartitionAppendError::Retired) => {
-            ErrorCode::UnknownTopicOrPartition
-        }
-        MarkError::Open(_)
-        | MarkError::Offline
-        | MarkError::Append(PartitionAppendError::Offline) => ErrorCode::KafkaStorageError,
-        MarkError::Append(PartitionAppendError::Log(refusal)) => match refusal {
-            AppendError::OutOfOrderSequence(_) => ErrorCode::OutOfOrderSequenceNumber,
-            AppendError::InvalidProducerEpoch(_) => ErrorCode::InvalidProducerEpoch,
-            AppendError::InvalidTransactionState(_) => ErrorCode::InvalidTxnState,
-            AppendError::CoordinatorFenced(_) => ErrorCode::TransactionCoordinatorFenced,
-            AppendError::DiskFull | AppendError::Io(_) => ErrorCode::KafkaStorageError,
-        },
+        MarkError::Gone => ErrorCode::UnknownTopicOrPartition,
+        MarkError::Open(_) | MarkError::Offline => ErrorCode::KafkaStorageError,
+        MarkError::Append(refusal) => append_errors::code(refusal),
         MarkError::Refused(MarkerError::ProducerEpoch) => ErrorCode::InvalidProducerEpoch,
         MarkError::Refused(MarkerError::CoordinatorFenced) => {
             ErrorCode::TransactionCoordinatorFenced
