@@ -93,21 +93,23 @@ impl Broker {
         let mut voided = 0;
         while !joins.is_empty() {
             let verdicts = self.ask_to_join(writer, &joins).await;
-            let again = begin_joins(batches, writer, clock.wall());
+            if writer.transaction.version == TransactionVersion::V1 {
+                return settle(batches, &joins, verdicts);
+            }
             let waited = clock.monotonic().saturating_sub(begun);
             let is_busy = verdicts.contains(&Err(TransactionError::ConcurrentTransactions))
                 && waited < self.settings.add_partitions_to_txn_retry_backoff_max;
-            // The transaction before ended while the coordinator had this one wait: its marker has voided the guards.
-            let is_void = verdicts.iter().all(Result::is_ok) && again != joins;
-            voided += usize::from(is_void);
-            let asks_again = is_busy || is_void && voided <= VOIDED_MAX;
-            if writer.transaction.version == TransactionVersion::V1 || !asks_again {
-                return settle(batches, &joins, verdicts);
-            }
             if is_busy {
                 tokio::time::sleep(self.settings.add_partitions_to_txn_retry_backoff).await;
             }
-            joins = begin_joins(batches, writer, clock.wall());
+            let again = begin_joins(batches, writer, clock.wall());
+            // The transaction before ended while the coordinator had this one wait: its marker has voided the guards.
+            let is_void = verdicts.iter().all(Result::is_ok) && again != joins;
+            voided += usize::from(is_void);
+            if !(is_busy || is_void && voided <= VOIDED_MAX) {
+                return settle(batches, &joins, verdicts);
+            }
+            joins = again;
         }
     }
 
