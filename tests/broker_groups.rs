@@ -12,7 +12,9 @@ mod support;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use highwater::broker::{Acks, CONSUMER_OFFSETS, GroupError, GroupLags, Lookup, PartitionLag};
+use highwater::broker::{
+    Acks, CONSUMER_OFFSETS, CoordinatorError, GroupLags, Lookup, PartitionLag,
+};
 use highwater::coordinator::groups::{Call, Client, GroupCommand, GroupReply};
 use highwater::coordinator::runtime::CallError;
 use highwater::metadata::TopicRef;
@@ -53,7 +55,7 @@ async fn try_commit(
     group: &str,
     topic: &str,
     offset: i64,
-) -> Result<GroupReply, GroupError> {
+) -> Result<GroupReply, CoordinatorError> {
     let partition = OffsetCommitRequestPartition::default().with_committed_offset(offset);
     let topic = OffsetCommitRequestTopic::default()
         .with_name(StrBytes::from_string(topic.to_owned()).into())
@@ -166,7 +168,7 @@ async fn groups_take_their_part_of_the_byte_budget_and_known_ones_go_on_when_it_
         }
         assert!(groups < 10_000, "nothing is refused");
     };
-    assert!(matches!(refused, GroupError::Call(CallError::NoMemory)), "{refused}");
+    assert!(matches!(refused, CoordinatorError::Call(CallError::NoMemory)), "{refused}");
     assert!(groups > 100, "only {groups}");
     let memory = &life.broker.coordinator_memory;
     assert!((100_000..101_000).contains(&memory.bytes()), "{}", memory.bytes());
@@ -194,7 +196,7 @@ async fn groups_take_their_part_of_the_byte_budget_and_known_ones_go_on_when_it_
 async fn forget_the_shard(life: &Life, node: &Node) {
     node.faults.full.store(true, Ordering::SeqCst);
     let refused = try_commit(life, "g", "t", 2).await;
-    assert!(matches!(refused, Err(GroupError::Call(CallError::NotAvailable))), "{refused:?}");
+    assert!(matches!(refused, Err(CoordinatorError::Call(CallError::NotAvailable))), "{refused:?}");
     node.faults.full.store(false, Ordering::SeqCst);
 }
 
@@ -218,7 +220,7 @@ async fn a_coordinators_topic_that_is_deleted_while_its_log_is_read_is_no_fault_
         broker.apply_image();
     });
     let refused = try_commit(&life, "g", "t", 3).await;
-    assert!(matches!(refused, Err(GroupError::Call(CallError::NotAvailable))), "{refused:?}");
+    assert!(matches!(refused, Err(CoordinatorError::Call(CallError::NotAvailable))), "{refused:?}");
     assert!(!is_offline(&life), "the directory was blamed");
     life.send("t", 0, Acks::All, &batch(&[(b"value".as_slice(), 0)], None)).await.unwrap();
     life.stop().await;
@@ -233,7 +235,7 @@ async fn a_coordinators_log_that_cannot_be_read_is_a_fault_of_the_disk() {
     forget_the_shard(&life, &node).await;
     node.faults.fail_next_read(|| {});
     let refused = try_commit(&life, "g", "t", 3).await;
-    assert!(matches!(refused, Err(GroupError::Call(CallError::NotAvailable))), "{refused:?}");
+    assert!(matches!(refused, Err(CoordinatorError::Call(CallError::NotAvailable))), "{refused:?}");
     assert!(is_offline(&life));
     life.crash().await;
 }

@@ -1,12 +1,14 @@
-//! What the coordinators of the broker share: their parts, which shard keeps a name, which shards there are.
+//! What the coordinators of the broker share: their parts, which shard keeps a name and the way there, which shards there are.
 
 use std::sync::{Arc, Weak};
 
 use super::Broker;
 use super::coordinator_log::CoordinatorLog;
 use super::registry::PartitionRegistry;
+use super::step::{BoxFuture, Step, off_thread};
+use super::topics::CreateTopicError;
 use crate::coordinator::machine::Machine;
-use crate::coordinator::runtime::{Coordinator, NewCoordinator, ShardLog, StateMemory};
+use crate::coordinator::runtime::{CallError, Coordinator, NewCoordinator, ShardLog, StateMemory};
 use crate::env::Env;
 use crate::metadata::{Image, MetadataStore};
 use crate::observe::{CoordinatorOf, Metrics};
@@ -25,11 +27,10 @@ pub(super) struct CoordinatorParts {
 }
 
 impl CoordinatorParts {
-    /// The coordinator whose shards are the partitions of `topic`.
-    pub(super) fn start<M: Machine>(
+    /// The coordinator of a state machine.
+    pub(super) fn start<M: Coordinated>(
         self,
         coordinates: CoordinatorOf,
-        topic: &'static str,
         machine: impl Fn() -> M + Send + Sync + 'static,
         run_errand: fn(Arc<Broker>, PartitionIndex, M::Errand),
     ) -> Arc<Coordinator<M>> {
@@ -39,7 +40,7 @@ impl CoordinatorParts {
             env: env.clone(),
             metadata,
             partitions,
-            topic,
+            topic: M::TOPIC,
             index: PartitionIndex::new(0),
         };
         Coordinator::new(NewCoordinator {
@@ -61,13 +62,100 @@ impl CoordinatorParts {
     }
 }
 
-/// The partition of an internal topic that keeps a group or a transactional id; `None` before the topic exists.
-pub(super) fn shard_of(image: &Image, topic: &str, name: &str) -> Option<PartitionIndex> {
-    Some(partition_for(name, image.topic(topic)?.partitions.len()))
+/// A state machine that the broker has a coordinator of.
+pub(super) trait Coordinated: Machine {
+    /// The topic whose partitions are its shards.
+    const TOPIC: &'static str;
+
+    /// Its coordinator.
+    fn coordinator(broker: &Broker) -> &Arc<Coordinator<Self>>;
+}
+
+/// Why a shard cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum CoordinatorError {
+    /// The internal topic could not be made.
+    #[error("{topic} cannot be created: {source}")]
+    NoTopic {
+        /// Which one.
+        topic: &'static str,
+        /// Why.
+        source: CreateTopicError,
+    },
+    /// The shard did not answer.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
+impl Broker {
+    /// Makes sure that the shards of a coordinator have a place: creates its topic when it is first needed.
+    pub(super) fn ensure_topic_of<M: Coordinated>(
+        self: &Arc<Self>,
+    ) -> Step<Result<(), CoordinatorError>> {
+        let topic = M::TOPIC;
+        if self.metadata.image().topic(topic).is_some() {
+            return Step::Now(Ok(()));
+        }
+        let broker = Arc::clone(self);
+        Step::later(off_thread(move || {
+            let made = broker.create_internal_topic(topic);
+            made.map_err(|source| CoordinatorError::NoTopic { topic, source })
+        }))
+    }
+
+    /// Sends a command to the shard that keeps `name`. It is queued, behind those that came earlier, before this returns,
+    /// unless the very first one must create the topic.
+    pub(super) fn call_shard_of<M: Coordinated>(
+        self: &Arc<Self>,
+        name: &str,
+        command: M::Command,
+    ) -> BoxFuture<Result<M::Reply, CoordinatorError>> {
+        if let Some(shard) = self.shard_of::<M>(name) {
+            let answer = M::coordinator(self).call(shard, command);
+            return Box::pin(async move { Ok(answer.await?) });
+        }
+        let (broker, name) = (Arc::clone(self), name.to_owned());
+        Box::pin(async move {
+            broker.ensure_topic_of::<M>().finish().await?;
+            let shard = broker.shard_of::<M>(&name).ok_or(CallError::NotAvailable)?;
+            Ok(M::coordinator(&broker).call(shard, command).await?)
+        })
+    }
+
+    /// Sends a command to every shard that has a log; the answers in order of the shards.
+    pub(super) fn call_each_shard_of<M: Coordinated>(
+        &self,
+        command: impl Fn() -> M::Command,
+    ) -> BoxFuture<Vec<Result<M::Reply, CoordinatorError>>> {
+        let coordinator = M::coordinator(self);
+        let shards = shards_on_disk(&self.metadata.image(), &self.partitions, M::TOPIC);
+        let answers: Vec<_> =
+            shards.into_iter().map(|shard| coordinator.call(shard, command())).collect();
+        Box::pin(async move {
+            let mut replies = Vec::with_capacity(answers.len());
+            for answer in answers {
+                replies.push(answer.await.map_err(CoordinatorError::from));
+            }
+            replies
+        })
+    }
+
+    /// Shards that have a log are read at once, in the background, so that time-outs and expiry go on after a restart and
+    /// transactions that are prepared end.
+    pub(super) fn load_shards_of<M: Coordinated>(&self) {
+        for shard in shards_on_disk(&self.metadata.image(), &self.partitions, M::TOPIC) {
+            M::coordinator(self).load(shard);
+        }
+    }
+
+    /// The partition of the coordinator's topic that keeps `name`; `None` before the topic exists.
+    pub(super) fn shard_of<M: Coordinated>(&self, name: &str) -> Option<PartitionIndex> {
+        Some(partition_for(name, self.metadata.image().topic(M::TOPIC)?.partitions.len()))
+    }
 }
 
 /// The partitions of an internal topic that something was written to.
-pub(super) fn shards_on_disk(
+fn shards_on_disk(
     image: &Image,
     partitions: &PartitionRegistry,
     topic: &str,

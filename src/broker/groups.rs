@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use super::Broker;
-use super::coordinator_shards::{CoordinatorParts, shard_of, shards_on_disk};
-use super::step::{BoxFuture, Step, off_thread};
-use super::topics::CreateTopicError;
+use super::coordinator_shards::{Coordinated, CoordinatorError, CoordinatorParts};
+use super::step::{BoxFuture, Step};
 use crate::config::Overrides;
 use crate::coordinator::groups::{
     GroupCommand, GroupErrand, GroupReply, GroupSettings, Groups, VerifyTransaction,
 };
-use crate::coordinator::runtime::{CallError, Coordinator};
+use crate::coordinator::runtime::Coordinator;
 use crate::coordinator::transactions::Partitions;
 use crate::env;
 use crate::observe::CoordinatorOf;
@@ -25,15 +24,12 @@ pub const GROUP_VERSION: &str = "group.version";
 /// Setting with the protocols that are served.
 const REBALANCE_PROTOCOLS: &str = "group.coordinator.rebalance.protocols";
 
-/// Why a group cannot be reached.
-#[derive(Debug, thiserror::Error)]
-pub enum GroupError {
-    /// `__consumer_offsets` could not be made.
-    #[error("{CONSUMER_OFFSETS} cannot be created: {0}")]
-    NoTopic(CreateTopicError),
-    /// The group's shard did not answer.
-    #[error(transparent)]
-    Call(#[from] CallError),
+impl Coordinated for Groups {
+    const TOPIC: &'static str = CONSUMER_OFFSETS;
+
+    fn coordinator(broker: &Broker) -> &Arc<Coordinator<Self>> {
+        &broker.groups
+    }
 }
 
 /// The coordinator of all groups.
@@ -44,7 +40,6 @@ pub(super) fn start(
     let metrics = Arc::clone(&parts.metrics);
     parts.start(
         CoordinatorOf::Groups,
-        CONSUMER_OFFSETS,
         move || Groups::new(Arc::clone(&settings), Arc::clone(&metrics)),
         Broker::run_group_errand,
     )
@@ -52,14 +47,8 @@ pub(super) fn start(
 
 impl Broker {
     /// Makes sure that groups have a place: creates `__consumer_offsets` when it is first needed.
-    pub fn ensure_group_topic(self: &Arc<Self>) -> Step<Result<(), GroupError>> {
-        if self.metadata.image().topic(CONSUMER_OFFSETS).is_some() {
-            return Step::Now(Ok(()));
-        }
-        let broker = Arc::clone(self);
-        Step::later(off_thread(move || {
-            broker.create_internal_topic(CONSUMER_OFFSETS).map_err(GroupError::NoTopic)
-        }))
+    pub fn ensure_group_topic(self: &Arc<Self>) -> Step<Result<(), CoordinatorError>> {
+        self.ensure_topic_of::<Groups>()
     }
 
     /// Sends a command to the shard of `group`. It is queued, behind those that came earlier, before this returns, unless
@@ -68,34 +57,16 @@ impl Broker {
         self: &Arc<Self>,
         group: &str,
         command: GroupCommand,
-    ) -> BoxFuture<Result<GroupReply, GroupError>> {
-        if let Some(shard) = self.group_shard(group) {
-            let answer = self.groups.call(shard, command);
-            return Box::pin(async move { Ok(answer.await?) });
-        }
-        let (broker, group) = (Arc::clone(self), group.to_owned());
-        Box::pin(async move {
-            broker.ensure_group_topic().finish().await?;
-            let shard = broker.group_shard(&group).ok_or(CallError::NotAvailable)?;
-            Ok(broker.groups.call(shard, command).await?)
-        })
+    ) -> BoxFuture<Result<GroupReply, CoordinatorError>> {
+        self.call_shard_of::<Groups>(group, command)
     }
 
     /// Sends a command to every shard that has a log; the answers in order of the shards.
     pub fn group_call_each(
-        self: &Arc<Self>,
+        &self,
         command: impl Fn() -> GroupCommand,
-    ) -> BoxFuture<Vec<Result<GroupReply, GroupError>>> {
-        let shards = shards_on_disk(&self.metadata.image(), &self.partitions, CONSUMER_OFFSETS);
-        let answers: Vec<_> =
-            shards.into_iter().map(|shard| self.groups.call(shard, command())).collect();
-        Box::pin(async move {
-            let mut replies = Vec::with_capacity(answers.len());
-            for answer in answers {
-                replies.push(answer.await.map_err(GroupError::from));
-            }
-            replies
-        })
+    ) -> BoxFuture<Vec<Result<GroupReply, CoordinatorError>>> {
+        self.call_each_shard_of::<Groups>(command)
     }
 
     /// Carries out what a shard of groups asks for.
@@ -136,6 +107,6 @@ impl Broker {
 
     /// The partition of `__consumer_offsets` that keeps a group; `None` before the topic exists.
     pub fn group_shard(&self, group: &str) -> Option<PartitionIndex> {
-        shard_of(&self.metadata.image(), CONSUMER_OFFSETS, group)
+        self.shard_of::<Groups>(group)
     }
 }

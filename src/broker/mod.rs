@@ -45,11 +45,12 @@ use tokio::task::JoinHandle;
 use self::agenda::Agenda;
 pub use self::answer_memory::{AnswerMemory, AnswerPermit};
 use self::cleaning::Cleaner;
+pub use self::coordinator_shards::CoordinatorError;
 pub use self::delete_records::{DeleteRecords, DeleteRecordsError, DeletedRecords};
 pub use self::fetch::{EpochEnd, Fetch, FetchError, FetchPartition, Fetched, FetchedPartitions};
 use self::fetch_sessions::FetchSessions;
 pub use self::group_lag::{GroupLag, GroupLags, PartitionLag};
-pub use self::groups::{CONSUMER_OFFSETS, GROUP_VERSION, GroupError};
+pub use self::groups::{CONSUMER_OFFSETS, GROUP_VERSION};
 pub use self::in_force::SettingsInForce;
 pub use self::offsets::{ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
 pub use self::open::OpenBroker;
@@ -62,7 +63,7 @@ pub use self::step::{BoxFuture, Step, off_thread};
 use self::transactions::Errands;
 pub use self::transactions::{
     DescribeProducersError, MarkError, OpenTransactions, TRANSACTION_STATE, TRANSACTION_VERSION,
-    TransactionCallError, WriteMarker,
+    WriteMarker,
 };
 pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;

@@ -11,20 +11,20 @@ use super::agenda::{Agenda, Job};
 use super::answer_memory::AnswerMemory;
 use super::cleaning::{Cleaner, CleaningTools};
 use super::configs::BrokerConfigs;
-use super::coordinator_shards::{CoordinatorParts, shards_on_disk};
+use super::coordinator_shards::CoordinatorParts;
 use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
-use super::groups::{self, CONSUMER_OFFSETS};
+use super::groups;
 use super::in_force::SettingsInForce;
 use super::partition::Partition;
 use super::producer_ids::ProducerIds;
 use super::registry::{NewRegistry, PartitionRegistry, Placement};
-use super::transactions::{self, TRANSACTION_STATE};
+use super::transactions;
 use super::{ADMIN_TURNS, Broker};
 use crate::config::{BrokerSettings, Layers};
 use crate::coordinator::groups::{GroupSettings, Groups};
 use crate::coordinator::runtime::{Coordinator, StateMemory};
-use crate::coordinator::transactions::TransactionSettings;
+use crate::coordinator::transactions::{TransactionSettings, Transactions};
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::log::TailPool;
 use crate::metadata::{Image, MetadataStore};
@@ -121,7 +121,8 @@ impl Broker {
         });
         *broker.housekeeping.lock() = Some(broker.start_housekeeping());
         broker.start_recovery();
-        broker.load_coordinators();
+        broker.load_shards_of::<Groups>();
+        broker.load_shards_of::<Transactions>();
         Ok(broker)
     }
 
@@ -166,18 +167,6 @@ impl Broker {
                 !directory.needs_recovery() || self.partitions.unopened(directory).is_empty();
             let clean = metadata_closed.is_ok() && recovered && closed == AllClosed::Yes;
             directory.close(clean.then_some(CleanShutdown { broker_epoch }));
-        }
-    }
-
-    /// Shards that have a log are read at once, in the background, so that time-outs and expiry go on after a restart and
-    /// transactions that are prepared end.
-    fn load_coordinators(&self) {
-        let image = self.metadata.image();
-        for shard in shards_on_disk(&image, &self.partitions, CONSUMER_OFFSETS) {
-            self.groups.load(shard);
-        }
-        for shard in shards_on_disk(&image, &self.partitions, TRANSACTION_STATE) {
-            self.transactions.load(shard);
         }
     }
 

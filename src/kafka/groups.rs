@@ -1,6 +1,5 @@
-//! What the handlers of the group APIs share: the way to the shard of a group and back, and which code says that there was none.
+//! What the handlers of the group APIs share: the way to the shard of a group and back.
 
-use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -13,17 +12,12 @@ use kafka_protocol::messages::{
     ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse,
     OffsetCommitResponse, OffsetDeleteResponse, SyncGroupResponse, TxnOffsetCommitResponse,
 };
-use kafka_protocol::protocol::Encodable;
 
-use super::codec;
-use super::handler::{Outcome, Request};
-use crate::broker::{BoxFuture, Broker, GroupError};
+use super::coordinators::{Asked, code};
+use super::handler::Request;
+use crate::broker::{BoxFuture, Broker, CoordinatorError};
 use crate::coordinator::groups::{Call, Client, GroupCommand, GroupReply};
-use crate::coordinator::runtime::CallError;
 use crate::kafka::ErrorCode;
-
-/// An answer that is still to come, or the code of why there is none.
-pub type Asked<A> = BoxFuture<Result<A, ErrorCode>>;
 
 /// What a shard answers to one kind of command.
 pub trait Answer: Send + Sized + 'static {
@@ -74,7 +68,7 @@ pub fn ask_each<A: Answer>(
 ) -> BoxFuture<Vec<Result<A, ErrorCode>>> {
     let replies = broker.group_call_each(command);
     Box::pin(async move {
-        let answer = |reply: Result<GroupReply, GroupError>| {
+        let answer = |reply: Result<GroupReply, CoordinatorError>| {
             reply.map(expected).map_err(|error| code(&error))
         };
         replies.await.into_iter().map(answer).collect()
@@ -83,18 +77,6 @@ pub fn ask_each<A: Answer>(
 
 fn expected<A: Answer>(reply: GroupReply) -> A {
     A::of(reply).expect("a shard answers a command with the reply of its name")
-}
-
-/// Which code tells that a shard has not answered. COORDINATOR_LOAD_IN_PROGRESS is not among them: commands wait while a shard
-/// is read, and the Java client takes that code in a Heartbeat for the end.
-pub fn code(error: &GroupError) -> ErrorCode {
-    match error {
-        GroupError::NoTopic(_)
-        | GroupError::Call(CallError::NotAvailable | CallError::Overloaded | CallError::NoMemory) => {
-            ErrorCode::CoordinatorNotAvailable
-        }
-        GroupError::Call(CallError::GivenUp) => ErrorCode::NotCoordinator,
-    }
 }
 
 /// `body` as a shard takes it.
@@ -113,14 +95,6 @@ fn host(address: IpAddr) -> Arc<str> {
             format!("/{}", groups.join(":")).into()
         }
     }
-}
-
-/// The outcome of a request whose effect waits in the queue of a shard.
-pub fn later<M: Encodable>(
-    version: i16,
-    response: impl Future<Output = M> + Send + 'static,
-) -> Outcome {
-    Outcome::Later(Box::pin(async move { codec::encode(&response.await, version) }))
 }
 
 #[cfg(test)]

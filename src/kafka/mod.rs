@@ -10,6 +10,7 @@ mod append_errors;
 mod blocking;
 pub mod client;
 pub mod codec;
+mod coordinators;
 pub mod errors;
 mod groups;
 pub mod guard;

@@ -3,17 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::broker::{BoxFuture, Broker, TransactionCallError};
+use super::coordinators::{self, Asked};
+use crate::broker::Broker;
 use crate::coordinator::TransactionalId;
-use crate::coordinator::runtime::CallError;
 use crate::coordinator::transactions::{
     TransactionCommand, TransactionError, TransactionReply, TransactionState,
 };
 use crate::kafka::ErrorCode;
 use crate::types::{ProducerEpoch, ProducerId, ProducerIdAndEpoch};
-
-/// An answer that is still to come, or the code of why there is none.
-pub type Asked<A> = BoxFuture<Result<A, ErrorCode>>;
 
 /// Which of the newer codes a version of an API knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +63,7 @@ pub fn ask<A: Send + 'static>(
     }
     let reply = broker.transaction_call(id.as_str(), command);
     Box::pin(async move {
-        let reply = reply.await.map_err(|error| call_code(&error))?;
+        let reply = reply.await.map_err(|error| coordinators::code(&error))?;
         verdict(reply).map_err(|error| codes.code(error))
     })
 }
@@ -79,18 +76,6 @@ pub fn refused<A: Send + 'static>(code: ErrorCode) -> Asked<A> {
 /// A reply to another command than the one that was sent: a fault of ours.
 pub fn unexpected(reply: &TransactionReply) -> ! {
     unreachable!("a shard answers a command with the reply of its name: {reply:?}")
-}
-
-/// Which code tells that a shard has not answered. COORDINATOR_LOAD_IN_PROGRESS is not among them: commands wait while a shard
-/// is read.
-pub const fn call_code(error: &TransactionCallError) -> ErrorCode {
-    match error {
-        TransactionCallError::NoTopic(_)
-        | TransactionCallError::Call(
-            CallError::NotAvailable | CallError::Overloaded | CallError::NoMemory,
-        ) => ErrorCode::CoordinatorNotAvailable,
-        TransactionCallError::Call(CallError::GivenUp) => ErrorCode::NotCoordinator,
-    }
 }
 
 /// A producer as requests name it.

@@ -14,11 +14,10 @@ pub use markers::MarkError;
 pub use overview::OpenTransactions;
 
 use super::Broker;
-use super::coordinator_shards::{CoordinatorParts, shard_of, shards_on_disk};
+use super::coordinator_shards::{Coordinated, CoordinatorError, CoordinatorParts};
 use super::producer_ids::ProducerIds;
-use super::step::{BoxFuture, Step, off_thread};
-use super::topics::CreateTopicError;
-use crate::coordinator::runtime::{CallError, Coordinator};
+use super::step::{BoxFuture, Step};
+use crate::coordinator::runtime::Coordinator;
 pub use crate::coordinator::transactions::TRANSACTION_VERSION;
 use crate::coordinator::transactions::{
     Partitions, ProducerIdSource, TransactionCommand, TransactionError, TransactionReply,
@@ -30,15 +29,12 @@ use crate::types::PartitionIndex;
 /// Where transactional ids and their transactions are kept (Kafka's `Topic.TRANSACTION_STATE_TOPIC_NAME`).
 pub const TRANSACTION_STATE: &str = "__transaction_state";
 
-/// Why a transactional id cannot be reached.
-#[derive(Debug, thiserror::Error)]
-pub enum TransactionCallError {
-    /// `__transaction_state` could not be made.
-    #[error("{TRANSACTION_STATE} cannot be created: {0}")]
-    NoTopic(CreateTopicError),
-    /// The shard did not answer.
-    #[error(transparent)]
-    Call(#[from] CallError),
+impl Coordinated for Transactions {
+    const TOPIC: &'static str = TRANSACTION_STATE;
+
+    fn coordinator(broker: &Broker) -> &Arc<Coordinator<Self>> {
+        &broker.transactions
+    }
 }
 
 /// The coordinator of all transactions.
@@ -50,7 +46,6 @@ pub(super) fn start(
     let metrics = Arc::clone(&parts.metrics);
     parts.start(
         CoordinatorOf::Transactions,
-        TRANSACTION_STATE,
         move || {
             let ids = Arc::clone(&producer_ids) as Arc<dyn ProducerIdSource>;
             Transactions::new(Arc::clone(&settings), ids, Arc::clone(&metrics))
@@ -61,14 +56,8 @@ pub(super) fn start(
 
 impl Broker {
     /// Makes sure that transactions have a place: creates `__transaction_state` when it is first needed.
-    pub fn ensure_transaction_topic(self: &Arc<Self>) -> Step<Result<(), TransactionCallError>> {
-        if self.metadata.image().topic(TRANSACTION_STATE).is_some() {
-            return Step::Now(Ok(()));
-        }
-        let broker = Arc::clone(self);
-        Step::later(off_thread(move || {
-            broker.create_internal_topic(TRANSACTION_STATE).map_err(TransactionCallError::NoTopic)
-        }))
+    pub fn ensure_transaction_topic(self: &Arc<Self>) -> Step<Result<(), CoordinatorError>> {
+        self.ensure_topic_of::<Transactions>()
     }
 
     /// Sends a command to the shard of a transactional id. It is queued, behind those that came earlier, before this returns,
@@ -77,40 +66,21 @@ impl Broker {
         self: &Arc<Self>,
         id: &str,
         command: TransactionCommand,
-    ) -> BoxFuture<Result<TransactionReply, TransactionCallError>> {
-        if let Some(shard) = self.transaction_shard(id) {
-            let answer = self.transactions.call(shard, command);
-            return Box::pin(async move { Ok(answer.await?) });
-        }
-        let (broker, id) = (Arc::clone(self), id.to_owned());
-        Box::pin(async move {
-            broker.ensure_transaction_topic().finish().await?;
-            let shard = broker.transaction_shard(&id).ok_or(CallError::NotAvailable)?;
-            Ok(broker.transactions.call(shard, command).await?)
-        })
+    ) -> BoxFuture<Result<TransactionReply, CoordinatorError>> {
+        self.call_shard_of::<Transactions>(id, command)
     }
 
     /// Sends a command to every shard that has a log; the answers in order of the shards.
     pub fn transaction_call_each(
-        self: &Arc<Self>,
+        &self,
         command: impl Fn() -> TransactionCommand,
-    ) -> BoxFuture<Vec<Result<TransactionReply, TransactionCallError>>> {
-        let image = self.metadata.image();
-        let shards = shards_on_disk(&image, &self.partitions, TRANSACTION_STATE);
-        let answers: Vec<_> =
-            shards.into_iter().map(|shard| self.transactions.call(shard, command())).collect();
-        Box::pin(async move {
-            let mut replies = Vec::with_capacity(answers.len());
-            for answer in answers {
-                replies.push(answer.await.map_err(TransactionCallError::from));
-            }
-            replies
-        })
+    ) -> BoxFuture<Vec<Result<TransactionReply, CoordinatorError>>> {
+        self.call_each_shard_of::<Transactions>(command)
     }
 
     /// The partition of `__transaction_state` that keeps a transactional id; `None` before the topic exists.
     pub fn transaction_shard(&self, id: &str) -> Option<PartitionIndex> {
-        shard_of(&self.metadata.image(), TRANSACTION_STATE, id)
+        self.shard_of::<Transactions>(id)
     }
 
     /// Makes partitions part of a producer's open transaction (version 2) or makes sure that they are (version 1): what has to

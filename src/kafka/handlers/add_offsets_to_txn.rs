@@ -7,8 +7,9 @@ use kafka_protocol::messages::{AddOffsetsToTxnRequest, AddOffsetsToTxnResponse};
 
 use crate::broker::CONSUMER_OFFSETS;
 use crate::coordinator::transactions::{Partitions, TransactionCommand, TransactionReply};
-use crate::kafka::transactions::{self, Asked, Codes};
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::coordinators::Asked;
+use crate::kafka::transactions::{self, Codes};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 use crate::types::{TopicName, TopicPartition, TransactionVersion};
 
 const FENCED_FROM: i16 = 2;
@@ -26,17 +27,16 @@ pub fn handle(request: Request) -> Outcome {
     Outcome::Serial(Box::pin(async move {
         match request.broker.ensure_group_topic().finish().await {
             Ok(()) => added(&request, &body),
-            Err(error) => codec::reply(&response(groups::code(&error)), request.version),
+            Err(error) => codec::reply(&response(coordinators::code(&error)), request.version),
         }
     }))
 }
 
 fn added(request: &Request, body: &AddOffsetsToTxnRequest) -> Outcome {
     let added = ask(request, body);
-    groups::later(
-        request.version,
-        async move { response(added.await.err().unwrap_or(ErrorCode::None)) },
-    )
+    coordinators::later(request.version, async move {
+        response(added.await.err().unwrap_or(ErrorCode::None))
+    })
 }
 
 fn ask(request: &Request, body: &AddOffsetsToTxnRequest) -> Asked<()> {

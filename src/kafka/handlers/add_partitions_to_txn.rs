@@ -17,7 +17,7 @@ use crate::broker::topics::is_internal;
 use crate::broker::{BoxFuture, Broker};
 use crate::coordinator::transactions::{Partitions, TransactionCommand, TransactionReply};
 use crate::kafka::transactions::{self, Codes};
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 use crate::metadata::Image;
 use crate::types::{PartitionIndex, TopicPartition, TransactionVersion};
 
@@ -41,7 +41,7 @@ pub fn handle(request: Request) -> Outcome {
         let codes = add(&broker, &image, &transaction, version);
         asked.push((transaction, codes));
     }
-    groups::later(version, async move {
+    coordinators::later(version, async move {
         let mut results = Vec::with_capacity(asked.len());
         for (transaction, codes) in asked {
             results.push(result(transaction, codes.await));

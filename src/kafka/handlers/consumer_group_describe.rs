@@ -7,8 +7,9 @@ use kafka_protocol::messages::{ConsumerGroupDescribeRequest, ConsumerGroupDescri
 
 use crate::broker::cluster::GROUP_OPERATIONS;
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::groups::{self, Asked};
-use crate::kafka::{ErrorCode, Outcome, Request, codec};
+use crate::kafka::coordinators::Asked;
+use crate::kafka::groups::{self};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 
 /// Answers a ConsumerGroupDescribe request.
 pub fn handle(request: Request) -> Outcome {
@@ -20,7 +21,7 @@ pub fn handle(request: Request) -> Outcome {
     for group in &body.group_ids {
         asked.push(ask(&request, group));
     }
-    groups::later(request.version, async move {
+    coordinators::later(request.version, async move {
         let mut described = Vec::with_capacity(asked.len());
         for (group, asked) in body.group_ids.into_iter().zip(asked) {
             let answer = asked.await.unwrap_or_else(failed).with_group_id(group);

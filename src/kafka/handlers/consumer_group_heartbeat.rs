@@ -3,7 +3,7 @@
 use kafka_protocol::messages::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse};
 
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators, groups};
 
 /// Answers a ConsumerGroupHeartbeat request.
 pub fn handle(request: Request) -> Outcome {
@@ -17,7 +17,7 @@ pub fn handle(request: Request) -> Outcome {
     let group = body.group_id.clone();
     let command = GroupCommand::ConsumerHeartbeat(groups::call(&request, body));
     let heard = groups::ask(&request.broker, &group, command);
-    groups::later(request.version, async move { heard.await.unwrap_or_else(failed) })
+    coordinators::later(request.version, async move { heard.await.unwrap_or_else(failed) })
 }
 
 fn failed(code: ErrorCode) -> ConsumerGroupHeartbeatResponse {

@@ -6,8 +6,9 @@ use kafka_protocol::messages::delete_groups_response::DeletableGroupResult;
 use kafka_protocol::messages::{DeleteGroupsRequest, DeleteGroupsResponse, GroupId};
 
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::groups::{self, Asked};
-use crate::kafka::{ErrorCode, Outcome, Request, codec};
+use crate::kafka::coordinators::Asked;
+use crate::kafka::groups::{self};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 
 /// Answers a DeleteGroups request.
 pub fn handle(request: Request) -> Outcome {
@@ -21,7 +22,7 @@ pub fn handle(request: Request) -> Outcome {
         let command = GroupCommand::DeleteGroup((&***group).into());
         asked.push(groups::ask(&request.broker, group, command));
     }
-    groups::later(request.version, async move {
+    coordinators::later(request.version, async move {
         let mut results = Vec::with_capacity(asked.len());
         for (group, asked) in doomed.into_iter().zip(asked) {
             results.push(asked.await.unwrap_or_else(failed).with_group_id(group));

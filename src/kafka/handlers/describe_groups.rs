@@ -7,8 +7,9 @@ use kafka_protocol::messages::{DescribeGroupsRequest, DescribeGroupsResponse};
 
 use crate::broker::cluster::GROUP_OPERATIONS;
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::groups::{self, Asked};
-use crate::kafka::{ErrorCode, Outcome, Request, codec};
+use crate::kafka::coordinators::Asked;
+use crate::kafka::groups::{self};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 
 /// First version that says in words why a group cannot be described.
 const MESSAGE_FROM: i16 = 6;
@@ -25,7 +26,7 @@ pub fn handle(request: Request) -> Outcome {
         let command = GroupCommand::DescribeClassic { version, group: (&***group).into() };
         asked.push(groups::ask(&request.broker, group, command));
     }
-    groups::later(version, async move {
+    coordinators::later(version, async move {
         let mut described = Vec::with_capacity(asked.len());
         for (group, asked) in body.groups.into_iter().zip(asked) {
             let answer = asked.await.unwrap_or_else(failed).with_group_id(group);

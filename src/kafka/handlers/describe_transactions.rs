@@ -16,7 +16,7 @@ use crate::coordinator::transactions::{
     TransactionCommand, TransactionDescription, TransactionReply,
 };
 use crate::kafka::transactions::{self, Codes, state_name};
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 
 /// Answers a DescribeTransactions request.
 pub fn handle(request: Request) -> Outcome {
@@ -36,7 +36,7 @@ pub fn handle(request: Request) -> Outcome {
             other => transactions::unexpected(&other),
         }));
     }
-    groups::later(version, async move {
+    coordinators::later(version, async move {
         let mut states = Vec::with_capacity(asked.len());
         for (id, asked) in ids.into_iter().zip(asked) {
             states.push(state(asked.await).with_transactional_id(id));

@@ -6,7 +6,7 @@ use kafka_protocol::messages::{EndTxnRequest, EndTxnResponse, ProducerId as Wire
 
 use crate::coordinator::transactions::{End, TransactionCommand, TransactionReply};
 use crate::kafka::transactions::{self, Codes};
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 use crate::types::{self, ProducerIdAndEpoch, TransactionVersion};
 
 const FENCED_FROM: i16 = 2;
@@ -28,7 +28,7 @@ pub fn handle(request: Request) -> Outcome {
         TransactionReply::End(ended) => ended,
         other => transactions::unexpected(&other),
     });
-    groups::later(version, async move { response(ended.await, version) })
+    coordinators::later(version, async move { response(ended.await, version) })
 }
 
 fn end(body: &EndTxnRequest, version: i16) -> End {

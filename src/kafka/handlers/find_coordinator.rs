@@ -7,9 +7,7 @@ use kafka_protocol::messages::find_coordinator_response::Coordinator;
 use kafka_protocol::messages::{BrokerId, FindCoordinatorRequest, FindCoordinatorResponse};
 use kafka_protocol::protocol::StrBytes;
 
-use crate::kafka::{
-    Disconnect, ErrorCode, Outcome, Request, Response, codec, groups, transactions,
-};
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, codec, coordinators};
 
 const GROUP: i8 = 0;
 const TRANSACTION: i8 = 1;
@@ -32,17 +30,12 @@ pub fn handle(request: Request) -> Outcome {
         let code = if known { ErrorCode::None } else { ErrorCode::InvalidRequest };
         return respond(&request, &body, code).into();
     }
-    if body.key_type == TRANSACTION {
-        let step = request.broker.ensure_transaction_topic();
-        return Outcome::of_step(step, move |made| {
-            let code =
-                made.map_or_else(|error| transactions::call_code(&error), |()| ErrorCode::None);
-            respond(&request, &body, code)
-        });
-    }
-    let step = request.broker.ensure_group_topic();
+    let step = match body.key_type {
+        TRANSACTION => request.broker.ensure_transaction_topic(),
+        _ => request.broker.ensure_group_topic(),
+    };
     Outcome::of_step(step, move |made| {
-        let code = made.map_or_else(|error| groups::code(&error), |()| ErrorCode::None);
+        let code = made.map_or_else(|error| coordinators::code(&error), |()| ErrorCode::None);
         respond(&request, &body, code)
     })
 }

@@ -3,7 +3,7 @@
 use kafka_protocol::messages::{HeartbeatRequest, HeartbeatResponse};
 
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators, groups};
 
 /// Answers a Heartbeat request.
 pub fn handle(request: Request) -> Outcome {
@@ -18,7 +18,7 @@ pub fn handle(request: Request) -> Outcome {
     let group = body.group_id.clone();
     let command = GroupCommand::Heartbeat(groups::call(&request, body));
     let heard = groups::ask(&request.broker, &group, command);
-    groups::later(version, async move { heard.await.unwrap_or_else(failed) })
+    coordinators::later(version, async move { heard.await.unwrap_or_else(failed) })
 }
 
 fn failed(code: ErrorCode) -> HeartbeatResponse {

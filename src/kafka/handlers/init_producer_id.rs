@@ -10,7 +10,7 @@ use kafka_protocol::messages::{
 use crate::broker::Step;
 use crate::coordinator::transactions::{InitProducer, TransactionCommand, TransactionReply};
 use crate::kafka::transactions::{self, Codes};
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 use crate::metadata::MetadataError;
 use crate::types::{ProducerEpoch, ProducerId, ProducerIdAndEpoch};
 
@@ -71,7 +71,7 @@ fn ask(request: &Request, init: InitProducer, ensured: Result<(), MetadataError>
         TransactionReply::InitProducer(told) => told,
         other => transactions::unexpected(&other),
     });
-    groups::later(version, async move { response(told.await) })
+    coordinators::later(version, async move { response(told.await) })
 }
 
 fn no_ids(error: &MetadataError) -> ErrorCode {

@@ -4,7 +4,7 @@ use kafka_protocol::messages::{JoinGroupRequest, JoinGroupResponse};
 use kafka_protocol::protocol::StrBytes;
 
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators, groups};
 
 /// First version with a time-out of its own for the rebalance; before, it was the session's.
 const REBALANCE_TIMEOUT_FROM: i16 = 1;
@@ -28,7 +28,10 @@ pub fn handle(request: Request) -> Outcome {
     let group = body.group_id.clone();
     let command = GroupCommand::Join(groups::call(&request, body));
     let joined = groups::ask(&request.broker, &group, command);
-    groups::later(version, async move { shaped(joined.await.unwrap_or_else(failed), version) })
+    coordinators::later(
+        version,
+        async move { shaped(joined.await.unwrap_or_else(failed), version) },
+    )
 }
 
 fn failed(code: ErrorCode) -> JoinGroupResponse {

@@ -4,7 +4,7 @@ use kafka_protocol::messages::leave_group_request::MemberIdentity;
 use kafka_protocol::messages::{LeaveGroupRequest, LeaveGroupResponse};
 
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators, groups};
 
 /// First version in which several members may leave at once, each with a result of its own.
 const MEMBERS_FROM: i16 = 3;
@@ -25,7 +25,7 @@ pub fn handle(request: Request) -> Outcome {
     let group = body.group_id.clone();
     let command = GroupCommand::Leave(groups::call(&request, body));
     let left = groups::ask(&request.broker, &group, command);
-    groups::later(version, async move { shaped(left.await.unwrap_or_else(failed), version) })
+    coordinators::later(version, async move { shaped(left.await.unwrap_or_else(failed), version) })
 }
 
 fn failed(code: ErrorCode) -> LeaveGroupResponse {

@@ -5,7 +5,7 @@ use kafka_protocol::messages::{ListGroupsRequest, ListGroupsResponse};
 use kafka_protocol::protocol::StrBytes;
 
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators, groups};
 
 /// Answers a ListGroups request.
 pub fn handle(request: Request) -> Outcome {
@@ -18,7 +18,7 @@ pub fn handle(request: Request) -> Outcome {
         states: states.clone(),
         types: types.clone(),
     });
-    groups::later(request.version, async move { response(listed.await) })
+    coordinators::later(request.version, async move { response(listed.await) })
 }
 
 /// Names of states and types are compared without regard to case.

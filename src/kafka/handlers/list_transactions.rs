@@ -8,13 +8,13 @@ use kafka_protocol::messages::{
 };
 use kafka_protocol::protocol::StrBytes;
 
-use crate::broker::TransactionCallError;
+use crate::broker::CoordinatorError;
 use crate::coordinator::pattern::Pattern;
 use crate::coordinator::transactions::{
     ListFilter, TransactionCommand, TransactionListing, TransactionReply,
 };
 use crate::kafka::transactions::{self, state_name, state_of};
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 use crate::types::ProducerId;
 
 /// Answers a ListTransactions request.
@@ -34,7 +34,7 @@ pub fn handle(request: Request) -> Outcome {
         return codec::reply(&response(Vec::new(), unknown), version);
     }
     let listed = request.broker.transaction_call_each(|| TransactionCommand::List(filter.clone()));
-    groups::later(version, async move { response(listed.await, unknown) })
+    coordinators::later(version, async move { response(listed.await, unknown) })
 }
 
 fn filter(body: &ListTransactionsRequest) -> Result<ListFilter, String> {
@@ -49,7 +49,7 @@ fn filter(body: &ListTransactionsRequest) -> Result<ListFilter, String> {
 
 /// A shard that this node has lost has no transactions here; any other failure is that of the whole request.
 fn response(
-    shards: Vec<Result<TransactionReply, TransactionCallError>>,
+    shards: Vec<Result<TransactionReply, CoordinatorError>>,
     unknown: Vec<StrBytes>,
 ) -> ListTransactionsResponse {
     let mut states = Vec::new();
@@ -57,7 +57,7 @@ fn response(
         match shard {
             Ok(TransactionReply::List(listed)) => states.extend(listed.iter().map(state)),
             Ok(other) => transactions::unexpected(&other),
-            Err(error) => match transactions::call_code(&error) {
+            Err(error) => match coordinators::code(&error) {
                 ErrorCode::NotCoordinator => {}
                 code => return failed(code),
             },

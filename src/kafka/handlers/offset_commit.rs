@@ -12,7 +12,7 @@ use super::asked_topics::AskedTopic;
 use crate::coordinator::groups::GroupCommand;
 use crate::kafka::codec::TopicKey;
 use crate::kafka::codec::offsets::{self, TOPIC_IDS_FROM};
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators, groups};
 use crate::metadata::Image;
 
 /// Answers an OffsetCommit request.
@@ -30,7 +30,7 @@ pub fn handle(request: Request) -> Outcome {
     let group = body.group_id.clone();
     let command = GroupCommand::CommitOffsets(groups::call(&request, body));
     let committed = groups::ask(&request.broker, &group, command);
-    groups::later(version, async move {
+    coordinators::later(version, async move {
         match committed.await {
             Ok(committed) => merged(&asked, &committed),
             Err(code) => response(&asked, || code.number()),

@@ -10,7 +10,7 @@ use kafka_protocol::messages::{OffsetDeleteRequest, OffsetDeleteResponse};
 use super::asked_topics::AskedTopic;
 use crate::coordinator::groups::GroupCommand;
 use crate::kafka::codec::TopicKey;
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators, groups};
 use crate::metadata::Image;
 
 /// Answers an OffsetDelete request.
@@ -27,7 +27,7 @@ pub fn handle(request: Request) -> Outcome {
     let group = body.group_id.clone();
     let command = GroupCommand::DeleteOffsets(body);
     let deleted = groups::ask(&request.broker, &group, command);
-    groups::later(version, async move {
+    coordinators::later(version, async move {
         match deleted.await {
             Ok(deleted) => merged(&asked, &deleted),
             Err(code) => failed(code.number()),

@@ -14,8 +14,9 @@ use kafka_protocol::messages::{GroupId, OffsetFetchRequest, OffsetFetchResponse}
 use crate::broker::Broker;
 use crate::coordinator::groups::GroupCommand;
 use crate::kafka::codec::offsets::{self, TOPIC_IDS_FROM};
-use crate::kafka::groups::{self, Asked};
-use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, codec};
+use crate::kafka::coordinators::Asked;
+use crate::kafka::groups::{self};
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, codec, coordinators};
 use crate::metadata::Image;
 
 /// First version with an error of the group, and with null for all its topics.
@@ -39,7 +40,7 @@ pub fn handle(request: Request) -> Outcome {
     let ask = |group| AskedGroup::ask(&request, &image, group, require_stable);
     let asked: Vec<_> = groups.into_iter().map(ask).collect();
     let broker = request.broker;
-    groups::later(version, async move {
+    coordinators::later(version, async move {
         let mut answered = Vec::with_capacity(asked.len());
         for group in asked {
             answered.push(group.answer(&broker, version).await);

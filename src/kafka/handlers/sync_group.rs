@@ -3,7 +3,7 @@
 use kafka_protocol::messages::{SyncGroupRequest, SyncGroupResponse};
 
 use crate::coordinator::groups::GroupCommand;
-use crate::kafka::{ErrorCode, Outcome, Request, codec, groups};
+use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators, groups};
 
 /// First version that must name type and name of the protocol.
 const PROTOCOL_FROM: i16 = 5;
@@ -21,7 +21,7 @@ pub fn handle(request: Request) -> Outcome {
     let group = body.group_id.clone();
     let command = GroupCommand::Sync(groups::call(&request, body));
     let synced = groups::ask(&request.broker, &group, command);
-    groups::later(version, async move { synced.await.unwrap_or_else(failed) })
+    coordinators::later(version, async move { synced.await.unwrap_or_else(failed) })
 }
 
 fn check(body: &SyncGroupRequest, version: i16) -> Result<(), ErrorCode> {
