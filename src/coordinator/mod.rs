@@ -19,6 +19,8 @@ pub mod pattern;
 pub mod records;
 pub mod runtime;
 #[cfg(test)]
+mod schedule;
+#[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod stepper;

@@ -14,8 +14,7 @@ mod oracle;
 mod transactions;
 mod transactions_model;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
 use self::classic_client::ClassicClient;
 use self::client::{Client, Request};
@@ -23,8 +22,8 @@ use self::consumer_client::ConsumerClient;
 use self::oracle::Oracle;
 use super::groups::{GroupReply, GroupSettings};
 use super::machine::Token;
+use super::schedule::{Schedule, seeds};
 use super::stepper::Stepper;
-use crate::env::{Random, SeededRandom};
 
 const TOPIC: &str = "orders";
 const GROUP: &str = "g";
@@ -60,25 +59,16 @@ fn groups_of_both_protocols_keep_their_promises_under_faults() {
 }
 
 fn run_seeds(mix: Mix) {
-    let number = |name: &str| std::env::var(name).ok().map(|n| n.parse::<u64>().expect("a number"));
-    if let Some(seed) = number("HIGHWATER_SEED") {
-        Simulation::new(mix, seed).run();
-        return;
-    }
-    for seed in 0..number("HIGHWATER_SEEDS").unwrap_or(6) {
+    for seed in seeds(6) {
         println!("{mix:?}: HIGHWATER_SEED={seed}");
         Simulation::new(mix, seed).run();
     }
 }
 
 struct Simulation {
-    random: SeededRandom,
+    schedule: Schedule<Event>,
     stepper: Stepper,
     mix: Mix,
-    now_ms: u64,
-    faulty: bool,
-    queue: BinaryHeap<Reverse<Scheduled>>,
-    next_number: u64,
     members: Vec<Member>,
     /// Who is to get the answer of a request that the coordinator has.
     asked: HashMap<Token, Exchange>,
@@ -103,12 +93,6 @@ struct Exchange {
     request: u64,
 }
 
-struct Scheduled {
-    at_ms: u64,
-    number: u64,
-    event: Event,
-}
-
 enum Event {
     /// A client looks for something to do.
     Tick(usize),
@@ -131,13 +115,9 @@ impl Simulation {
         let mut stepper = Stepper::new(GroupSettings::default());
         let topic_id = stepper.topic(TOPIC, usize::try_from(PARTITIONS).expect("positive"));
         let mut simulation = Self {
-            random: SeededRandom::new(seed),
+            schedule: Schedule::new(seed),
             stepper,
             mix,
-            now_ms: 0,
-            faulty: true,
-            queue: BinaryHeap::new(),
-            next_number: 0,
             members: Vec::new(),
             asked: HashMap::new(),
             oracle: Oracle::new(topic_id),
@@ -151,7 +131,7 @@ impl Simulation {
                 waits_for: None,
                 requests: 0,
             });
-            simulation.schedule_in(0, 5_000, Event::Tick(index));
+            simulation.schedule.add_in(0, 5_000, Event::Tick(index));
         }
         simulation.schedule_next_faults();
         simulation
@@ -159,24 +139,21 @@ impl Simulation {
 
     fn run(mut self) {
         self.run_until(FAULTS_MS);
-        self.faulty = false;
+        self.schedule.faulty = false;
         self.run_until(FAULTS_MS + SETTLING_MS);
         let owned: Vec<_> = self.members.iter().map(|member| member.client.owned()).collect();
         self.oracle.check_settled(&owned);
     }
 
     fn run_until(&mut self, end_ms: u64) {
-        while self.queue.peek().is_some_and(|Reverse(next)| next.at_ms <= end_ms) {
-            let Reverse(next) = self.queue.pop().expect("there is one");
-            self.stepper.advance_ms(next.at_ms - self.now_ms);
-            self.now_ms = next.at_ms;
-            self.happens(next.event);
+        while let Some((step_ms, event)) = self.schedule.next_by(end_ms) {
+            self.stepper.advance_ms(step_ms);
+            self.happens(event);
             self.collect_answers();
             let clients = self.members.iter().map(|member| member.client.as_ref());
             self.oracle.check(&mut self.stepper, clients);
         }
-        self.stepper.advance_ms(end_ms - self.now_ms);
-        self.now_ms = end_ms;
+        self.stepper.advance_ms(self.schedule.pass_until(end_ms));
     }
 
     fn happens(&mut self, event: Event) {
@@ -189,7 +166,7 @@ impl Simulation {
             Event::Answered(exchange, reply) => {
                 if let Some(member) = self.waiting(exchange) {
                     member.waits_for = None;
-                    let now_ms = self.now_ms;
+                    let now_ms = self.schedule.now_ms;
                     self.members[exchange.member].client.answered(now_ms, reply);
                 }
             }
@@ -207,7 +184,8 @@ impl Simulation {
                 self.schedule_next_faults();
             }
             Event::Stall(index) => {
-                self.members[index].stalled_until_ms = self.now_ms + self.below(60_000);
+                self.members[index].stalled_until_ms =
+                    self.schedule.now_ms + self.schedule.below(60_000);
                 self.schedule_next_faults();
             }
             Event::Restart => {
@@ -219,7 +197,7 @@ impl Simulation {
     }
 
     fn tick(&mut self, index: usize) {
-        let now_ms = self.now_ms;
+        let now_ms = self.schedule.now_ms;
         let member = &mut self.members[index];
         if member.waits_for.is_none()
             && member.stalled_until_ms <= now_ms
@@ -230,20 +208,20 @@ impl Simulation {
             member.waits_for = Some(exchange.request);
             self.transmit(exchange, request);
         }
-        self.schedule_in(50, 500, Event::Tick(index));
+        self.schedule.add_in(50, 500, Event::Tick(index));
     }
 
     fn transmit(&mut self, exchange: Exchange, request: Request) {
-        self.schedule_in(PATIENCE_MS, 1, Event::Patience(exchange));
-        if self.one_in(20) {
+        self.schedule.add_in(PATIENCE_MS, 1, Event::Patience(exchange));
+        if self.schedule.one_in(20) {
             return;
         }
-        if self.one_in(20) && self.members[exchange.member].client.may_repeat() {
-            self.schedule_in(0, 100, Event::Arrives(exchange, request.clone()));
+        if self.schedule.one_in(20) && self.members[exchange.member].client.may_repeat() {
+            self.schedule.add_in(0, 100, Event::Arrives(exchange, request.clone()));
         }
         // Now and then longer than a session: what arrives then is from a member that was taken for dead.
-        let spread_ms = if self.one_in(20) { PATIENCE_MS } else { 100 };
-        self.schedule_in(0, spread_ms, Event::Arrives(exchange, request));
+        let spread_ms = if self.schedule.one_in(20) { PATIENCE_MS } else { 100 };
+        self.schedule.add_in(0, spread_ms, Event::Arrives(exchange, request));
     }
 
     fn collect_answers(&mut self) {
@@ -252,8 +230,8 @@ impl Simulation {
         for token in tokens {
             let Some(reply) = self.stepper.take(token) else { continue };
             let exchange = self.asked.remove(&token).expect("it is among the keys");
-            if !self.one_in(20) {
-                self.schedule_in(0, 100, Event::Answered(exchange, reply));
+            if !self.schedule.one_in(20) {
+                self.schedule.add_in(0, 100, Event::Answered(exchange, reply));
             }
         }
     }
@@ -283,49 +261,15 @@ impl Simulation {
 
     /// One more fault of a random kind, some time from now.
     fn schedule_next_faults(&mut self) {
-        if !self.faulty || self.now_ms > FAULTS_MS {
+        if !self.schedule.faulty || self.schedule.now_ms > FAULTS_MS {
             return;
         }
-        let index = usize::try_from(self.below(MEMBERS as u64)).expect("small");
-        let event = match self.below(4) {
+        let index = usize::try_from(self.schedule.below(MEMBERS as u64)).expect("small");
+        let event = match self.schedule.below(4) {
             0 => Event::Restart,
             1 => Event::Stall(index),
             _ => Event::Crash(index),
         };
-        self.schedule_in(1_000, 30_000, event);
-    }
-
-    fn schedule_in(&mut self, least_ms: u64, spread_ms: u64, event: Event) {
-        let at_ms = self.now_ms + least_ms + self.below(spread_ms);
-        self.next_number += 1;
-        self.queue.push(Reverse(Scheduled { at_ms, number: self.next_number, event }));
-    }
-
-    fn one_in(&self, odds: u64) -> bool {
-        self.faulty && self.below(odds) == 0
-    }
-
-    fn below(&self, bound: u64) -> u64 {
-        self.random.next_u64() % bound.max(1)
-    }
-}
-
-impl PartialEq for Scheduled {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Scheduled {}
-
-impl PartialOrd for Scheduled {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Scheduled {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at_ms, self.number).cmp(&(other.at_ms, other.number))
+        self.schedule.add_in(1_000, 30_000, event);
     }
 }

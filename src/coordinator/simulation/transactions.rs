@@ -8,8 +8,7 @@
 //! After every step the offsets are what the log says; an offset of a transaction that was not committed is never seen, and
 //! none that was acknowledged is missing when its transaction is committed.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
 use kafka_protocol::ResponseError;
 use kafka_protocol::messages::txn_offset_commit_request::{
@@ -22,8 +21,9 @@ use super::client::{call, text};
 use super::transactions_model::{Coordinator, Truth};
 use crate::coordinator::groups::{GroupCommand, GroupErrand, GroupReply, GroupSettings};
 use crate::coordinator::machine::{Outcome, Token};
+use crate::coordinator::schedule::{Schedule, seeds};
 use crate::coordinator::stepper::Stepper;
-use crate::env::{Random, SeededRandom};
+use crate::env::Random;
 use crate::types::{Marker, ProducerIdAndEpoch, TransactionVersion};
 
 pub(super) const GROUPS: [&str; 2] = ["g", "h"];
@@ -37,26 +37,19 @@ const PATIENCE_MS: u64 = 2_000;
 
 #[test]
 fn transactions_commit_their_offsets_as_a_whole_or_not_at_all_under_faults() {
-    let number = |name: &str| std::env::var(name).ok().map(|n| n.parse::<u64>().expect("a number"));
-    if let Some(seed) = number("HIGHWATER_SEED") {
-        Simulation::new(seed).run();
-        return;
-    }
-    for seed in 0..number("HIGHWATER_SEEDS").unwrap_or(6) {
+    for seed in seeds(6) {
         println!("HIGHWATER_SEED={seed}");
         Simulation::new(seed).run();
     }
 }
 
 struct Simulation {
-    random: SeededRandom,
+    schedule: Schedule<Event>,
     stepper: Stepper,
-    now_ms: u64,
-    faulty: bool,
     /// No transaction is begun any more.
     is_over: bool,
-    queue: BinaryHeap<Reverse<Scheduled>>,
-    next_number: u64,
+    /// How many requests producers have sent.
+    exchanges: u64,
     producers: Vec<Producer>,
     coordinator: Coordinator,
     /// Who is to get the answer of what the shard has.
@@ -95,12 +88,6 @@ enum Asked {
     Other,
 }
 
-struct Scheduled {
-    at_ms: u64,
-    number: u64,
-    event: Event,
-}
-
 enum Event {
     /// A producer looks for something to do.
     Tick(usize),
@@ -125,13 +112,10 @@ impl Simulation {
         let mut stepper = Stepper::new(GroupSettings::default());
         stepper.topic(TOPIC, usize::try_from(PARTITIONS).expect("positive"));
         let mut simulation = Self {
-            random: SeededRandom::new(seed),
+            schedule: Schedule::new(seed),
             stepper,
-            now_ms: 0,
-            faulty: true,
             is_over: false,
-            queue: BinaryHeap::new(),
-            next_number: 0,
+            exchanges: 0,
             producers: Vec::new(),
             coordinator: Coordinator::default(),
             asked: HashMap::new(),
@@ -145,17 +129,17 @@ impl Simulation {
                 waits_for: None,
                 line_until_ms: 0,
             });
-            simulation.schedule_in(0, 1_000, Event::Tick(index));
+            simulation.schedule.add_in(0, 1_000, Event::Tick(index));
         }
         for event in [Event::Restart, Event::Bystander, Event::Crash(0), Event::Crash(1)] {
-            simulation.schedule_in(1_000, 5_000, event);
+            simulation.schedule.add_in(1_000, 5_000, event);
         }
         simulation
     }
 
     fn run(mut self) {
         self.run_until(FAULTS_MS);
-        self.faulty = false;
+        self.schedule.faulty = false;
         self.run_until(FAULTS_MS + SETTLING_MS);
         let ended = [Outcome::Commit, Outcome::Abort].map(|outcome| self.truth.ended(outcome));
         assert!(ended[0] > 50 && ended[1] > 10, "too few were committed and aborted: {ended:?}");
@@ -163,22 +147,19 @@ impl Simulation {
     }
 
     fn run_until(&mut self, end_ms: u64) {
-        while self.queue.peek().is_some_and(|Reverse(next)| next.at_ms <= end_ms) {
-            let Reverse(next) = self.queue.pop().expect("there is one");
-            self.stepper.advance_ms(next.at_ms - self.now_ms);
-            self.now_ms = next.at_ms;
-            self.happens(next.event);
+        while let Some((step_ms, event)) = self.schedule.next_by(end_ms) {
+            self.stepper.advance_ms(step_ms);
+            self.happens(event);
             self.truth.observe(&mut self.stepper);
             self.carry_out_errands();
             self.collect_answers();
         }
-        self.stepper.advance_ms(end_ms - self.now_ms);
-        self.now_ms = end_ms;
+        self.stepper.advance_ms(self.schedule.pass_until(end_ms));
     }
 
     /// Everyone ends what is open, and hears that it has.
     fn settle(&mut self) {
-        self.queue.retain(|Reverse(next)| !matches!(next.event, Event::Bystander));
+        self.schedule.retain(|event| !matches!(event, Event::Bystander));
         for index in 0..PRODUCERS {
             self.producers[index].phase = Phase::Init;
         }
@@ -196,7 +177,7 @@ impl Simulation {
             }
             Event::Answered(index, exchange, codes) => self.answered(index, exchange, &codes),
             Event::Patience(index, exchange) => {
-                let gives_up = self.below(2) == 0;
+                let gives_up = self.schedule.below(2) == 0;
                 let producer = &mut self.producers[index];
                 if producer.waits_for == Some(exchange) {
                     producer.waits_for = None;
@@ -212,7 +193,7 @@ impl Simulation {
                 self.again(Event::Crash((index + 1) % PRODUCERS));
             }
             Event::Restart => {
-                if self.below(2) == 0 {
+                if self.schedule.below(2) == 0 {
                     self.truth.clean(&mut self.stepper);
                 }
                 self.stepper.restart();
@@ -220,17 +201,17 @@ impl Simulation {
                 self.again(Event::Restart);
             }
             Event::Bystander => {
-                let command = self.truth.bystander(self.random.next_u64());
+                let command = self.truth.bystander(self.schedule.random.next_u64());
                 let token = self.stepper.send(command);
                 self.asked.insert(token, Asked::Other);
-                self.schedule_in(50, 500, Event::Bystander);
+                self.schedule.add_in(50, 500, Event::Bystander);
             }
         }
     }
 
     fn again(&mut self, event: Event) {
-        if self.now_ms < FAULTS_MS {
-            self.schedule_in(500, 5_000, event);
+        if self.schedule.now_ms < FAULTS_MS {
+            self.schedule.add_in(500, 5_000, event);
         }
     }
 
@@ -238,11 +219,11 @@ impl Simulation {
         if self.producers[index].waits_for.is_none() {
             self.step(index);
         }
-        self.schedule_in(5, 100, Event::Tick(index));
+        self.schedule.add_in(5, 100, Event::Tick(index));
     }
 
     fn step(&mut self, index: usize) {
-        let requests = 1 + self.below(3);
+        let requests = 1 + self.schedule.below(3);
         let producer = &mut self.producers[index];
         let name = index;
         match &mut producer.phase {
@@ -262,9 +243,9 @@ impl Simulation {
                 }
             }
             // In version 1 only when nothing of it is on its way any more.
-            Phase::Open { to_go: 0, .. } | Phase::Abort if producer.line_until_ms > self.now_ms => {
-            }
-            Phase::Open { to_go: 0, .. } if !self.random.next_u64().is_multiple_of(3) => {
+            Phase::Open { to_go: 0, .. } | Phase::Abort
+                if producer.line_until_ms > self.schedule.now_ms => {}
+            Phase::Open { to_go: 0, .. } if !self.schedule.random.next_u64().is_multiple_of(3) => {
                 self.end(index, Outcome::Commit);
             }
             Phase::Open { to_go: 0, .. } | Phase::Abort => self.end(index, Outcome::Abort),
@@ -290,7 +271,7 @@ impl Simulation {
         match marker {
             Some(marker) => {
                 self.truth.decided(of.id, outcome);
-                self.schedule_in(0, 100, Event::SendMarker(marker));
+                self.schedule.add_in(0, 100, Event::SendMarker(marker));
             }
             // Nothing of it is anywhere, and must never be.
             None => self.truth.decided(of.id, Outcome::Abort),
@@ -298,7 +279,7 @@ impl Simulation {
     }
 
     fn send_commit(&mut self, index: usize) {
-        let number = self.random.next_u64();
+        let number = self.schedule.random.next_u64();
         let producer = &mut self.producers[index];
         let Phase::Open { last, .. } = &mut producer.phase else { return };
         let request = last
@@ -311,8 +292,8 @@ impl Simulation {
                 request(index, producer.identity, group, &partitions, offset)
             })
             .clone();
-        self.next_number += 1;
-        let exchange = self.next_number;
+        self.exchanges += 1;
+        let exchange = self.exchanges;
         producer.waits_for = Some(exchange);
         let version = match producer.version {
             TransactionVersion::V1 => 3,
@@ -321,7 +302,7 @@ impl Simulation {
         let asked = Asked::Commit { producer: index, exchange };
         let command = move || GroupCommand::CommitInTransaction(call(version, request.clone()));
         self.transmit(index, asked, command);
-        self.schedule_in(PATIENCE_MS, 1, Event::Patience(index, exchange));
+        self.schedule.add_in(PATIENCE_MS, 1, Event::Patience(index, exchange));
     }
 
     fn transmit(
@@ -330,21 +311,21 @@ impl Simulation {
         asked: Asked,
         command: impl Fn() -> GroupCommand + Clone + 'static,
     ) {
-        if self.one_in(20) {
+        if self.schedule.one_in(20) {
             return;
         }
         if self.producers[index].version == TransactionVersion::V2 {
-            if self.one_in(10) {
+            if self.schedule.one_in(10) {
                 let late = Event::Arrives(asked.clone(), Box::new(command.clone()));
-                self.schedule_in(0, 3 * PATIENCE_MS, late);
+                self.schedule.add_in(0, 3 * PATIENCE_MS, late);
             }
-            return self.schedule_in(0, 100, Event::Arrives(asked, Box::new(command)));
+            return self.schedule.add_in(0, 100, Event::Arrives(asked, Box::new(command)));
         }
         // One connection: nothing is overtaken, and nothing stays behind when the producer goes on.
-        let line_ms = self.producers[index].line_until_ms.saturating_sub(self.now_ms);
-        let delay_ms = line_ms + self.below(100);
-        self.producers[index].line_until_ms = self.now_ms + delay_ms + 1;
-        self.schedule_in(delay_ms, 1, Event::Arrives(asked, Box::new(command)));
+        let line_ms = self.producers[index].line_until_ms.saturating_sub(self.schedule.now_ms);
+        let delay_ms = line_ms + self.schedule.below(100);
+        self.producers[index].line_until_ms = self.schedule.now_ms + delay_ms + 1;
+        self.schedule.add_in(delay_ms, 1, Event::Arrives(asked, Box::new(command)));
     }
 
     fn answered(&mut self, index: usize, exchange: u64, codes: &[i16]) {
@@ -373,11 +354,11 @@ impl Simulation {
 
     fn send_marker(&mut self, marker: Marker) {
         if self.coordinator.is_ending(&marker) {
-            if !self.one_in(10) {
+            if !self.schedule.one_in(10) {
                 let command = Box::new(move || GroupCommand::EndTransaction(marker));
-                self.schedule_in(0, 100, Event::Arrives(Asked::Marker(marker), command));
+                self.schedule.add_in(0, 100, Event::Arrives(Asked::Marker(marker), command));
             }
-            self.schedule_in(PATIENCE_MS, 500, Event::SendMarker(marker));
+            self.schedule.add_in(PATIENCE_MS, 500, Event::SendMarker(marker));
         }
     }
 
@@ -390,8 +371,8 @@ impl Simulation {
                 producer: asked.producer.id,
                 verdict,
             });
-            let spread_ms = if self.one_in(10) { 3 * PATIENCE_MS } else { 50 };
-            self.schedule_in(0, spread_ms, Event::Arrives(Asked::Other, command));
+            let spread_ms = if self.schedule.one_in(10) { 3 * PATIENCE_MS } else { 50 };
+            self.schedule.add_in(0, spread_ms, Event::Arrives(Asked::Other, command));
         }
     }
 
@@ -401,7 +382,7 @@ impl Simulation {
         for token in tokens {
             let Some(reply) = self.stepper.take(token) else { continue };
             let asked = self.asked.remove(&token).expect("it is among the keys");
-            let is_lost = self.one_in(20);
+            let is_lost = self.schedule.one_in(20);
             match (asked, reply) {
                 (Asked::Marker(marker), GroupReply::EndTransaction(taken)) => {
                     assert!(taken.is_ok() || !self.coordinator.is_ending(&marker), "{marker:?}");
@@ -415,25 +396,11 @@ impl Simulation {
                 ) if !is_lost => {
                     let partitions = response.topics.iter().flat_map(|topic| &topic.partitions);
                     let codes = partitions.map(|partition| partition.error_code).collect();
-                    self.schedule_in(0, 100, Event::Answered(producer, exchange, codes));
+                    self.schedule.add_in(0, 100, Event::Answered(producer, exchange, codes));
                 }
                 _ => {}
             }
         }
-    }
-
-    fn schedule_in(&mut self, least_ms: u64, spread_ms: u64, event: Event) {
-        let at_ms = self.now_ms + least_ms + self.below(spread_ms);
-        self.next_number += 1;
-        self.queue.push(Reverse(Scheduled { at_ms, number: self.next_number, event }));
-    }
-
-    fn one_in(&self, odds: u64) -> bool {
-        self.faulty && self.below(odds) == 0
-    }
-
-    fn below(&self, bound: u64) -> u64 {
-        self.random.next_u64() % bound.max(1)
     }
 }
 
@@ -461,24 +428,4 @@ fn request(
         .with_producer_epoch(producer.epoch.get())
         .with_generation_id(-1)
         .with_topics(vec![topic])
-}
-
-impl PartialEq for Scheduled {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Scheduled {}
-
-impl PartialOrd for Scheduled {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Scheduled {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at_ms, self.number).cmp(&(other.at_ms, other.number))
-    }
 }

@@ -15,15 +15,12 @@ mod oracle;
 mod partition;
 mod program;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use self::broker::{Broker, Released};
 use self::oracle::{Fate, Oracle};
 use self::program::{Answer, Life, Program, Request};
 use super::TransactionReply;
 use super::stepper::at;
-use crate::env::{Random, SeededRandom};
+use crate::coordinator::schedule::{Schedule, seeds};
 use crate::types::{TopicPartition, TransactionVersion};
 
 const PARTITIONS: usize = 4;
@@ -61,24 +58,15 @@ fn transactions_of_both_versions_are_atomic_under_faults() {
 }
 
 fn run_seeds(mix: Mix) {
-    let number = |name: &str| std::env::var(name).ok().map(|n| n.parse::<u64>().expect("a number"));
-    if let Some(seed) = number("HIGHWATER_SEED") {
-        Simulation::new(mix, seed).run();
-        return;
-    }
-    for seed in 0..number("HIGHWATER_SEEDS").unwrap_or(4) {
+    for seed in seeds(4) {
         println!("{mix:?}: HIGHWATER_SEED={seed}");
         Simulation::new(mix, seed).run();
     }
 }
 
 struct Simulation {
-    random: SeededRandom,
+    schedule: Schedule<Event>,
     broker: Broker,
-    now_ms: u64,
-    faulty: bool,
-    queue: BinaryHeap<Reverse<Scheduled>>,
-    next_number: u64,
     next_transaction: u64,
     programs: Vec<Running>,
     oracle: Oracle,
@@ -112,12 +100,6 @@ fn number_of(partition: &TopicPartition) -> usize {
     usize::try_from(partition.partition.get()).expect("numbered from 0")
 }
 
-struct Scheduled {
-    at_ms: u64,
-    number: u64,
-    event: Event,
-}
-
 enum Event {
     /// A program looks for something to do.
     Tick(usize),
@@ -141,7 +123,6 @@ enum Event {
 
 impl Simulation {
     fn new(mix: Mix, seed: u64) -> Self {
-        let random = SeededRandom::new(seed);
         let programs = (0..PROGRAMS).map(|index| {
             let version = match mix {
                 Mix::V1 => TransactionVersion::V1,
@@ -161,45 +142,39 @@ impl Simulation {
         let mut simulation = Self {
             broker: Broker::new(if mix == Mix::V1 { 0 } else { 2 }),
             programs: programs.collect(),
-            random,
-            now_ms: 0,
-            faulty: true,
-            queue: BinaryHeap::new(),
-            next_number: 0,
+            schedule: Schedule::new(seed),
             next_transaction: 0,
             oracle: Oracle::default(),
         };
-        (0..PROGRAMS).for_each(|index| simulation.schedule_in(0, 1_000, Event::Tick(index)));
-        simulation.schedule_in(0, 10, Event::Work(0));
+        (0..PROGRAMS).for_each(|index| simulation.schedule.add_in(0, 1_000, Event::Tick(index)));
+        simulation.schedule.add_in(0, 10, Event::Work(0));
         (0..3).for_each(|_| simulation.schedule_next_fault());
         simulation
     }
 
     fn run(mut self) {
         self.run_until(FAULTS_MS);
-        self.faulty = false;
+        self.schedule.faulty = false;
         // Some programs die for good: what they have begun is ended for them.
         (0..PROGRAMS).step_by(2).for_each(|index| self.start_anew(index));
-        self.broker.crash(&self.random);
-        self.schedule_in(0, 10, Event::Work(self.broker.life));
+        self.broker.crash(&self.schedule.random);
+        self.schedule.add_in(0, 10, Event::Work(self.broker.life));
         self.run_until(FAULTS_MS + SETTLING_MS);
         self.oracle.check_end(&self.broker.partitions);
         let committed = self.oracle.transactions.values().filter(|it| it.fate == Fate::Committed);
         assert!(committed.count() > 50, "too few to prove anything");
         // Whatever is still known is idle, and so is what a restart makes of it.
-        self.broker.crash(&self.random);
+        self.broker.crash(&self.schedule.random);
         assert!(self.broker.is_idle());
     }
 
     fn run_until(&mut self, end_ms: u64) {
-        while self.queue.peek().is_some_and(|Reverse(next)| next.at_ms <= end_ms) {
-            let Reverse(next) = self.queue.pop().expect("there is one");
-            self.broker.advance_ms(next.at_ms - self.now_ms);
-            self.now_ms = next.at_ms;
-            self.happens(next.event);
+        while let Some((step_ms, event)) = self.schedule.next_by(end_ms) {
+            self.broker.advance_ms(step_ms);
+            self.happens(event);
             self.release();
         }
-        self.now_ms = end_ms;
+        self.schedule.pass_until(end_ms);
     }
 
     fn happens(&mut self, event: Event) {
@@ -219,12 +194,13 @@ impl Simulation {
                 self.schedule_next_fault();
             }
             Event::Stall(index) => {
-                self.programs[index].stalled_until_ms = self.now_ms + self.below(30_000);
+                self.programs[index].stalled_until_ms =
+                    self.schedule.now_ms + self.schedule.below(30_000);
                 self.schedule_next_fault();
             }
             Event::Restart => {
-                self.broker.crash(&self.random);
-                self.schedule_in(0, 10, Event::Work(self.broker.life));
+                self.broker.crash(&self.schedule.random);
+                self.schedule.add_in(0, 10, Event::Work(self.broker.life));
                 self.schedule_next_fault();
             }
             Event::Reload => {
@@ -232,18 +208,18 @@ impl Simulation {
                 self.schedule_next_fault();
             }
             Event::Work(life) if life == self.broker.life => {
-                self.broker.work(&self.random, self.faulty, &self.oracle);
-                self.schedule_in(1, 10, Event::Work(life));
+                self.broker.work(&self.schedule.random, self.schedule.faulty, &self.oracle);
+                self.schedule.add_in(1, 10, Event::Work(life));
             }
             Event::Work(_) => {}
         }
     }
 
     fn tick(&mut self, index: usize) {
-        let stops = !self.faulty;
+        let stops = !self.schedule.faulty;
         let running = &mut self.programs[index];
-        if running.waits_for.is_none() && running.stalled_until_ms <= self.now_ms {
-            let (random, number) = (&self.random, self.next_transaction);
+        if running.waits_for.is_none() && running.stalled_until_ms <= self.schedule.now_ms {
+            let (random, number) = (&self.schedule.random, self.next_transaction);
             if let Some(request) = running.program.next(random, number, &mut self.oracle, stops) {
                 running.requests += 1;
                 let exchange = Exchange { life: running.program.life, request: running.requests };
@@ -252,30 +228,30 @@ impl Simulation {
                 self.transmit(exchange, request);
             }
         }
-        self.schedule_in(1, 30, Event::Tick(index));
+        self.schedule.add_in(1, 30, Event::Tick(index));
     }
 
     fn transmit(&mut self, exchange: Exchange, request: Request) {
-        self.schedule_in(PATIENCE_MS, 1, Event::Patience(exchange));
-        if self.one_in(30) {
+        self.schedule.add_in(PATIENCE_MS, 1, Event::Patience(exchange));
+        if self.schedule.one_in(30) {
             return;
         }
         let version = self.programs[exchange.life.program].program.version;
         let keeps_order =
             version == TransactionVersion::V1 && matches!(request, Request::Coordinator(_));
-        let delay_ms = self.below(20);
+        let delay_ms = self.schedule.below(20);
         let running = &mut self.programs[exchange.life.program];
-        let at_ms = (self.now_ms + delay_ms).max(running.last_arrival_ms);
+        let at_ms = (self.schedule.now_ms + delay_ms).max(running.last_arrival_ms);
         running.last_arrival_ms = at_ms;
-        if !keeps_order && self.one_in(10) {
+        if !keeps_order && self.schedule.one_in(10) {
             // It comes again, perhaps when its program is long past it.
-            let spread_ms = if self.one_in(2) { 100 } else { 2 * PATIENCE_MS };
-            self.schedule_in(0, spread_ms, Event::Arrives(exchange, request.clone()));
+            let spread_ms = if self.schedule.one_in(2) { 100 } else { 2 * PATIENCE_MS };
+            self.schedule.add_in(0, spread_ms, Event::Arrives(exchange, request.clone()));
         }
-        if !keeps_order && self.one_in(50) {
-            return self.schedule_in(0, 2 * PATIENCE_MS, Event::Arrives(exchange, request));
+        if !keeps_order && self.schedule.one_in(50) {
+            return self.schedule.add_in(0, 2 * PATIENCE_MS, Event::Arrives(exchange, request));
         }
-        self.schedule_at(at_ms, Event::Arrives(exchange, request));
+        self.schedule.add_at(at_ms, Event::Arrives(exchange, request));
     }
 
     fn answered(&mut self, exchange: Exchange, answer: Answer) {
@@ -284,7 +260,8 @@ impl Simulation {
         running.waits_for = None;
         if !self.programs[index].program.answered(answer, &mut self.oracle) {
             self.start_anew(index);
-            self.programs[index].stalled_until_ms = self.now_ms + self.below(2_000);
+            self.programs[index].stalled_until_ms =
+                self.schedule.now_ms + self.schedule.below(2_000);
         }
     }
 
@@ -309,8 +286,8 @@ impl Simulation {
                     self.oracle.began(*who);
                 }
             }
-            if !self.one_in(30) {
-                self.schedule_in(0, 20, Event::Answered(exchange, answer));
+            if !self.schedule.one_in(30) {
+                self.schedule.add_in(0, 20, Event::Answered(exchange, answer));
             }
         }
     }
@@ -325,53 +302,15 @@ impl Simulation {
 
     /// One more fault of a random kind, some time from now.
     fn schedule_next_fault(&mut self) {
-        let index = usize::try_from(self.below(PROGRAMS as u64)).expect("small");
-        let event = match self.below(6) {
+        let index = usize::try_from(self.schedule.below(PROGRAMS as u64)).expect("small");
+        let event = match self.schedule.below(6) {
             0 | 1 => Event::Restart,
             2 => Event::Reload,
             3 => Event::Stall(index),
             _ => Event::Crash(index),
         };
-        if self.now_ms + 10_000 < FAULTS_MS {
-            self.schedule_in(10, 6_000, event);
+        if self.schedule.now_ms + 10_000 < FAULTS_MS {
+            self.schedule.add_in(10, 6_000, event);
         }
-    }
-
-    fn schedule_in(&mut self, least_ms: u64, spread_ms: u64, event: Event) {
-        let at_ms = self.now_ms + least_ms + self.below(spread_ms);
-        self.schedule_at(at_ms, event);
-    }
-
-    fn schedule_at(&mut self, at_ms: u64, event: Event) {
-        self.next_number += 1;
-        self.queue.push(Reverse(Scheduled { at_ms, number: self.next_number, event }));
-    }
-
-    fn one_in(&self, odds: u64) -> bool {
-        self.faulty && self.below(odds) == 0
-    }
-
-    fn below(&self, bound: u64) -> u64 {
-        self.random.next_u64() % bound.max(1)
-    }
-}
-
-impl PartialEq for Scheduled {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Scheduled {}
-
-impl PartialOrd for Scheduled {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Scheduled {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at_ms, self.number).cmp(&(other.at_ms, other.number))
     }
 }
