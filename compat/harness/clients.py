@@ -5,24 +5,27 @@ import os
 import subprocess
 import sys
 
-from .tools import BUILT, CLIENTS as SOURCES, ROOT, STEP_SECONDS, TARGET, highwater_binary, kafka_libraries
-from .tools import apt_install, need_program, run
+from .programs import Go, Java, Kafkajs, Python, Rdkafka
+from .tools import CLIENTS as SOURCES, ROOT, STEP_SECONDS, highwater_binary, kafka_libraries, need_program
 
 
 class Client:
     """One client program. Its topics begin with its own name."""
 
     name = ""
+    program = None
+    """Where one of the common ones does all that has to be done."""
 
     def __init__(self, server):
         self.server = server
 
     def prepare(self):
         """Builds or installs it; an error text if that cannot be."""
+        self.program.prepare()
         return None
 
     def command(self):
-        raise NotImplementedError
+        return self.program.command()
 
     def write(self):
         return self.lines("write", self.name)
@@ -47,40 +50,18 @@ class Client:
         return os.environ
 
 
-def python_environment():
-    """A Python with confluent-kafka, in an environment of its own."""
-    environment = BUILT / "python"
-    python = environment / "bin" / "python"
-    if not (environment / "ready").exists():
-        try:
-            run([sys.executable, "-m", "venv", environment])
-        except subprocess.CalledProcessError:
-            apt_install("python3-venv")
-            run([sys.executable, "-m", "venv", "--clear", environment])
-        run([python, "-m", "pip", "install", "-q", "-r", SOURCES / "python" / "requirements.txt"], timeout=600)
-        (environment / "ready").touch()
-    return python
-
-
 class Confluent(Client):
     name = "confluent-kafka"
-
-    def prepare(self):
-        self.python = python_environment()
-
-    def command(self):
-        return [self.python, SOURCES / "python" / "confluent.py"]
+    program = Python("confluent.py")
 
 
 class Kcat(Client):
     name = "kcat"
+    program = Python("kcat.py")
 
     def prepare(self):
-        self.python = python_environment()
+        self.program.prepare()
         return need_program("kcat", "kcat")
-
-    def command(self):
-        return [self.python, SOURCES / "python" / "kcat.py"]
 
 
 class HighwaterCli(Client):
@@ -96,25 +77,14 @@ class HighwaterCli(Client):
         return {**os.environ, "HIGHWATER_BIN": str(self.binary)}
 
 
-class Rdkafka(Client):
+class RdkafkaCrate(Client):
     name = "rdkafka"
-
-    def prepare(self):
-        run(["cargo", "build", "--locked", "--example", "compat-rdkafka"], cwd=ROOT, timeout=1200)
-
-    def command(self):
-        return [TARGET / "debug" / "examples" / "compat-rdkafka"]
+    program = Rdkafka("compat-rdkafka")
 
 
-class Java(Client):
+class JavaClient(Client):
     name = "java"
-
-    def prepare(self):
-        self.libraries = kafka_libraries()
-        run(["javac", "-cp", f"{self.libraries}/*", "-d", BUILT / "java", SOURCES / "java" / "Compat.java"])
-
-    def command(self):
-        return ["java", "-cp", f"{BUILT / 'java'}:{self.libraries}/*", "Compat"]
+    program = Java("Compat")
 
 
 class JavaConsole(Client):
@@ -132,30 +102,14 @@ class JavaConsole(Client):
 
 class Franz(Client):
     name = "franz-go"
-
-    def prepare(self):
-        run(["go", "build", "-o", BUILT / "franz", "."], cwd=SOURCES / "franz", timeout=600)
-
-    def command(self):
-        return [BUILT / "franz"]
+    program = Go("franz")
 
 
-class Kafkajs(Client):
+class KafkajsClient(Client):
     name = "kafkajs"
-
-    def prepare(self):
-        folder = BUILT / "kafkajs"
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in ("package.json", "package-lock.json", "client.mjs"):
-            (folder / file).write_bytes((SOURCES / "kafkajs" / file).read_bytes())
-        if not (folder / "node_modules").exists():
-            run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=folder, timeout=600)
-        self.program = folder / "client.mjs"
-
-    def command(self):
-        return ["node", self.program]
+    program = Kafkajs("client.mjs")
 
 
-CLIENTS = {c.name: c for c in (Kcat, Confluent, HighwaterCli, Rdkafka, Java, JavaConsole, Franz, Kafkajs)}
+CLIENTS = {c.name: c for c in (Kcat, Confluent, HighwaterCli, RdkafkaCrate, JavaClient, JavaConsole, Franz, KafkajsClient)}
 SMOKE = ["kcat", "confluent-kafka", "highwater-cli"]
 READER = "confluent-kafka"

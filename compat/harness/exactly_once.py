@@ -1,15 +1,16 @@
 """Applications that read, work and write exactly once, while they and the broker are killed with -9 at random."""
 
 import random
-import signal
 import subprocess
 import threading
 import time
 from collections import Counter
 
 from .brokers import BrokerFailed
-from .groups import prepare_feed
-from .transactions import CLIENTS, Failed, PARTITIONS, Streams, call, feed
+from .feed import Failed, Feeding, call, feed
+from .programs import Java
+from .tools import CLIENTS as SOURCES, kafka_libraries, maven_libraries
+from .transactions import CLIENTS, PARTITIONS
 
 INSTANCES = 2
 PATIENCE = 150
@@ -73,19 +74,14 @@ class Pipeline:
         self.source, self.target, self.group = f"{short}-input", f"{short}-output", f"{short}-group"
         feed(server, "create", self.source, PARTITIONS)
         feed(server, "create", self.target, PARTITIONS)
-        self.feeding = subprocess.Popen([str(c) for c in [*prepare_feed(), "produce", server.address, self.source, FEED_PAUSE]],
-                                        stdout=subprocess.PIPE, text=True)
+        self.feeding = Feeding(server, self.source, FEED_PAUSE)
         self.application = Application(server, name, self.commands())
 
     def commands(self):
         raise NotImplementedError
 
     def stop_feeding(self):
-        self.feeding.send_signal(signal.SIGTERM)
-        said, _ = self.feeding.communicate(timeout=300)
-        if self.feeding.returncode:
-            raise Failed("the producer failed")
-        self.sent = {int(p): int(n) for _, p, n in (line.split() for line in said.splitlines())}
+        self.sent = self.feeding.stop(300)
         if not all(self.sent.get(p) for p in range(PARTITIONS)):
             raise Failed(f"the producer sent {self.sent}")
 
@@ -109,8 +105,7 @@ class Pipeline:
         return f"{self.check()}; {self.application.kills} kills, {self.application.ends} ends of its own"
 
     def end(self):
-        if self.feeding.poll() is None:
-            self.feeding.kill()
+        self.feeding.kill()
         if not self.application.stopping:
             self.application.stop()
 
@@ -153,16 +148,25 @@ class Transform(Pipeline):
             last[partition] = number
 
 
+def streams_libraries():
+    pom = SOURCES / "java" / "streams" / "pom.xml"
+    only = "kafka-streams,rocksdbjni"
+    return [maven_libraries("kafka-streams", pom, "kafka-streams-*.jar", "rocksdbjni-*.jar", only=only), kafka_libraries()]
+
+
+STREAMS = Java("WordCount", "-Xmx256m", classes="java-streams", libraries=streams_libraries)
+"""The word count; no client of the table."""
+
+
 class WordCount(Pipeline):
     """Kafka Streams. A line `2-137` is two words: one of three that come up all the time, and one of many that come up thrice."""
 
-    def __init__(self, server, streams):
-        self.streams = streams
+    def __init__(self, server):
         super().__init__(server, "kafka-streams")
         self.group = f"{self.target}-application"
 
     def commands(self):
-        return [[*self.streams.command(), self.server.address, self.source, self.target, f"{self.target}-application",
+        return [[*STREAMS.command(), self.server.address, self.source, self.target, f"{self.target}-application",
                  self.server.work / f"streams-{number}"] for number in range(INSTANCES)]
 
     def wait(self):
@@ -224,6 +228,5 @@ def disturb(server, pipelines, seconds):
 
 
 def word_count(server):
-    streams = Streams()
-    streams.prepare()
-    return WordCount(server, streams)
+    STREAMS.prepare()
+    return WordCount(server)

@@ -6,21 +6,18 @@ import subprocess
 import threading
 import time
 
-from .clients import python_environment
 from .consumers import CONSUMERS
-from .tools import CLIENTS as SOURCES
+from .feed import Failed, Feeding, feed
 
 PARTITIONS = 6
+FEED_SECONDS = 120
+"""For an answer of the producer program."""
 PATIENCE = 90
 """Seconds without a new record after which a run has failed: several sessions."""
 
 SETTINGS = ["group.consumer.min.session.timeout.ms=6000", "group.consumer.session.timeout.ms=6000",
             "group.consumer.min.heartbeat.interval.ms=500", "group.consumer.heartbeat.interval.ms=500"]
 """Of the broker, so that a crash of a member of the new protocol is noticed as soon as one of the old protocol."""
-
-
-class RunFailed(Exception):
-    """Something that must hold does not."""
 
 
 PAIRS = [
@@ -41,10 +38,6 @@ PAIRS = [
 
 STATIC = ["java", "confluent-kafka", "rdkafka", "franz-go", "sarama", "kafka-python"]
 """Clients whose members may be static ones."""
-
-
-def prepare_feed():
-    return [python_environment(), SOURCES / "python" / "group_feed.py"]
 
 
 class Seen:
@@ -81,13 +74,13 @@ class Seen:
                 if self.count() > last:
                     last, limit = self.count(), time.monotonic() + PATIENCE
                 if time.monotonic() > limit:
-                    raise RunFailed(f"{what}: nothing new for {PATIENCE} s, {last} records were processed")
+                    raise Failed(f"{what}: nothing new for {PATIENCE} s, {last} records were processed")
 
     def wait_for_event(self, done, what):
         """Records go on meanwhile."""
         with self.changed:
             if not self.changed.wait_for(done, PATIENCE):
-                raise RunFailed(f"{what} for {PATIENCE} s")
+                raise Failed(f"{what} for {PATIENCE} s")
 
 
 class Program:
@@ -127,8 +120,8 @@ class Run:
     session_ms = 6000
     """So long a crash goes unnoticed."""
 
-    def __init__(self, server, feed, number, first, second, protocol):
-        self.server, self.feed, self.protocol = server, feed, protocol
+    def __init__(self, server, number, first, second, protocol):
+        self.server, self.protocol = server, protocol
         self.clients = [first, second, first]
         self.instances = [None, None, None]
         self.topic, self.group = f"shared-{number}", f"group-{number}"
@@ -137,24 +130,20 @@ class Run:
         self.programs = []
 
     def go(self):
-        """What happened, in a few words; raises RunFailed."""
+        """What happened, in a few words; raises Failed."""
         self.ask("create", self.topic, PARTITIONS)
-        producer = subprocess.Popen([str(c) for c in [*self.feed, "produce", self.server.address, self.topic]],
-                                    stdout=subprocess.PIPE, stderr=self.log, text=True)
+        producer = Feeding(self.server, self.topic, log=self.log)
         try:
             self.programs = [self.start(place) for place in range(3)]
             self.disturb()
-            producer.send_signal(signal.SIGTERM)
-            sent = {int(p): int(n) for _, p, n in (line.split() for line in producer.communicate(timeout=120)[0].splitlines())}
-            if producer.returncode != 0:
-                raise RunFailed("the producer failed")
+            sent = producer.stop(FEED_SECONDS)
             self.seen.wait_until(lambda: self.all_processed(sent), "records are missing")
         finally:
             producer.kill()
             ends = [program.end(signal.SIGTERM) for program in self.programs]
         self.check_committed()
         if any(end not in (0, 143, -signal.SIGTERM) for end in ends):
-            raise RunFailed(f"a consumer ended with {ends}")
+            raise Failed(f"a consumer ended with {ends}")
         return f"{sum(sent.values())} records"
 
     def disturb(self):
@@ -192,14 +181,7 @@ class Run:
         for line in self.ask("committed", self.topic, self.group).splitlines():
             _, partition, offset = line.split()
             if int(offset) < least[int(partition)]:
-                raise RunFailed(f"partition {partition}: {least[int(partition)]} was acknowledged, {offset} is there")
+                raise Failed(f"partition {partition}: {least[int(partition)]} was acknowledged, {offset} is there")
 
     def ask(self, verb, *arguments):
-        command = [str(c) for c in [*self.feed, verb, self.server.address, *arguments]]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
-        except subprocess.TimeoutExpired:
-            raise RunFailed(f"{verb}: no answer for 120 s") from None
-        if done.returncode != 0:
-            raise RunFailed(f"{verb}: {done.stderr.strip().splitlines()[-1:]}")
-        return done.stdout
+        return feed(self.server, verb, *arguments, seconds=FEED_SECONDS)

@@ -1,5 +1,7 @@
 """The table of results, and what it should be."""
 
+from .script import table
+
 PHASES = ["prepare", "write", "read", "read by confluent-kafka", "after kill -9"]
 
 
@@ -16,8 +18,7 @@ class Results:
         for client, case in dict.fromkeys((client, case) for client, case, _ in self.rows):
             cells = [self.rows.get((client, case, phase), ("-", ""))[0] for phase in PHASES[1:]]
             lines.append([client, case, *cells])
-        widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
+        return table(lines)
 
     def record(self):
         lines = [f"{client}\t{case}\t{phase}\t{result}" for (client, case, phase), (result, _) in self.rows.items()]

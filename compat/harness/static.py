@@ -1,6 +1,7 @@
 """Static members (KIP-345): one is killed, and another process takes its place without the others noticing."""
 
-from .groups import PARTITIONS, Run, RunFailed
+from .feed import Failed
+from .groups import PARTITIONS, Run
 
 
 class StaticRun(Run):
@@ -10,8 +11,8 @@ class StaticRun(Run):
     session_ms = 45_000
     """Longer than a client takes to start on a busy machine."""
 
-    def __init__(self, server, feed, number, client):
-        super().__init__(server, feed, number, client, client, "range")
+    def __init__(self, server, number, client):
+        super().__init__(server, number, client, client, "range")
         self.instances = ["a", "b", "c"]
 
     def disturb(self):
@@ -42,6 +43,6 @@ class StaticRun(Run):
             old.end()
         self.wait_for_more()
         if new.assigned[-1] != old.assigned[-1]:
-            raise RunFailed(f"{new.assigned[-1]} in the place of {old.assigned[-1]}")
+            raise Failed(f"{new.assigned[-1]} in the place of {old.assigned[-1]}")
         if [len(program.assigned) for program in others] != before:
-            raise RunFailed("the others were assigned anew")
+            raise Failed("the others were assigned anew")

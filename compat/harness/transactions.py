@@ -1,12 +1,10 @@
 """The clients of compat/transactions, and what must be seen of what each has written."""
 
-import subprocess
-
-from .clients import python_environment
-from .groups import prepare_feed
-from .tools import BUILT, CLIENTS as SOURCES, ROOT, STEP_SECONDS, TARGET, kafka_libraries, maven_libraries, run
-
 import sys
+
+from .feed import Failed, call, feed
+from .programs import Go, Java, Kafkajs, Python, Rdkafka
+from .tools import CLIENTS as SOURCES, maven_libraries
 
 sys.path.insert(0, str(SOURCES / "python"))
 
@@ -16,94 +14,17 @@ CASES = ["two in a row", "abort", "offsets", "fencing"]
 CHECKS = ["read_committed", "read_uncommitted", "group offset"]
 
 
-class Failed(Exception):
-    """Something that must hold does not."""
-
-
-class Python:
-    def __init__(self, program, package=None):
-        self.program = SOURCES / "python" / program
-        self.package = package
-
-    def prepare(self):
-        self.python = python_environment()
-        if self.package:
-            run([self.python, "-m", "pip", "install", "-q", self.package], timeout=600)
-
-    def command(self):
-        return [self.python, self.program]
-
-
-class Rdkafka:
-    def prepare(self):
-        run(["cargo", "build", "--locked", "--example", "compat-transactions"], cwd=ROOT, timeout=1200)
-
-    def command(self):
-        return [TARGET / "debug" / "examples" / "compat-transactions"]
-
-
-class Java:
-    """The program is compiled against the version it runs with."""
-
-    def __init__(self, version):
-        self.version = version
-
-    def prepare(self):
-        if self.version == "3.9":
-            pom = SOURCES / "java" / "client-3.9" / "pom.xml"
-            self.libraries = maven_libraries("kafka-client-3.9", pom, "kafka-clients-3.9*.jar")
-        else:
-            self.libraries = kafka_libraries()
-        self.classes = BUILT / f"java-transactions-{self.version}"
-        run(["javac", "-cp", f"{self.libraries}/*", "-d", self.classes, SOURCES / "java" / "TransactionClient.java"])
-
-    def command(self):
-        return ["java", "-Xmx128m", "-cp", f"{self.classes}:{self.libraries}/*", "TransactionClient"]
-
-
-class Streams:
-    """The word count of Kafka Streams; no client of the table."""
-
-    def prepare(self):
-        kafka = kafka_libraries()
-        pom = SOURCES / "java" / "streams" / "pom.xml"
-        streams = maven_libraries("kafka-streams", pom, "kafka-streams-*.jar", "rocksdbjni-*.jar", only="kafka-streams,rocksdbjni")
-        classes = BUILT / "java-streams"
-        run(["javac", "-cp", f"{streams}/*:{kafka}/*", "-d", classes, SOURCES / "java" / "WordCount.java"])
-        self.path = f"{classes}:{streams}/*:{kafka}/*"
-
-    def command(self):
-        return ["java", "-Xmx256m", "-cp", self.path, "WordCount"]
-
-
-class Franz:
-    def prepare(self):
-        run(["go", "build", "-o", BUILT / "franz", "."], cwd=SOURCES / "franz", timeout=600)
-
-    def command(self):
-        return [BUILT / "franz", "transactions"]
-
-
-class Kafkajs:
-    def prepare(self):
-        self.folder = BUILT / "kafkajs"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for file in ("package.json", "package-lock.json", "transactions.mjs"):
-            (self.folder / file).write_bytes((SOURCES / "kafkajs" / file).read_bytes())
-        if not (self.folder / "node_modules").exists():
-            run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=self.folder, timeout=600)
-
-    def command(self):
-        return ["node", self.folder / "transactions.mjs"]
+def client_3_9():
+    return [maven_libraries("kafka-client-3.9", SOURCES / "java" / "client-3.9" / "pom.xml", "kafka-clients-3.9*.jar")]
 
 
 CLIENTS = {
     "confluent-kafka": Python("txn_confluent.py"),
-    "rdkafka": Rdkafka(),
-    "java 3.9": Java("3.9"),
-    "java 4.4": Java("4.4"),
-    "franz-go": Franz(),
-    "kafkajs": Kafkajs(),
+    "rdkafka": Rdkafka("compat-transactions"),
+    "java 3.9": Java("TransactionClient", "-Xmx128m", classes="java-transactions-3.9", libraries=client_3_9),
+    "java 4.4": Java("TransactionClient", "-Xmx128m", classes="java-transactions-4.4"),
+    "franz-go": Go("franz", "transactions"),
+    "kafkajs": Kafkajs("transactions.mjs"),
     "aiokafka": Python("txn_aiokafka.py", "aiokafka==0.14.0"),
 }
 
@@ -178,20 +99,3 @@ def difference(seen, expected):
     if not (missing or more or twice):
         return "another order"
     return f"missing {missing[:3]} ({len(missing)}), more {more[:3]} ({len(more)}), twice {twice[:3]} ({len(twice)})"
-
-
-def call(command):
-    """What it printed; an error text if it failed."""
-    try:
-        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=STEP_SECONDS, cwd=ROOT)
-    except subprocess.TimeoutExpired as error:
-        return (error.stdout or b"").decode(), f"no end after {STEP_SECONDS} s"
-    lines = done.stderr.strip().splitlines()
-    return done.stdout, f"exit {done.returncode}: {' | '.join(lines[-3:])}" if done.returncode else ""
-
-
-def feed(server, verb, *arguments):
-    said, error = call([*prepare_feed(), verb, server.address, *arguments])
-    if error:
-        raise Failed(f"{verb}: {error}")
-    return said

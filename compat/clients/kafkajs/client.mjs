@@ -5,6 +5,8 @@ import kafkajs from 'kafkajs'
 import lz4 from 'lz4js'
 import snappy from 'snappyjs'
 
+import { report } from './common.mjs'
+
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
 const PARTITIONS = 64
 const RECORDS_EACH = 10
@@ -37,15 +39,6 @@ function records() {
     { key: 'big', value: big },
     { key: 'ünïcode', value: '日本 Ω' },
   ].map((record) => ({ ...record, partition: 0 }))
-}
-
-async function report(name, action) {
-  try {
-    await action()
-    console.log(`${name}\tok\t`)
-  } catch (error) {
-    console.log(`${name}\tFAIL\t${String(error).replace(/\s+/g, ' ')}`)
-  }
 }
 
 const spread = (partition) => Array.from({ length: RECORDS_EACH }, (_, i) => `${partition}-${i}`)

@@ -1,14 +1,11 @@
 // A kafkajs consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL. It knows one assignor, its own.
 
-import kafkajs from 'kafkajs'
+import { patient } from './common.mjs'
 
-const { Kafka, logLevel } = kafkajs
 const COMMIT_EVERY = 50
 
 const [bootstrap, topic, groupId] = process.argv.slice(2)
-const kafka = new Kafka({ brokers: [bootstrap], clientId: 'compat', logLevel: logLevel.NOTHING,
-  retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 100 } })
-const consumer = kafka.consumer({ groupId, sessionTimeout: Number(process.env.SESSION_MS), heartbeatInterval: 500 })
+const consumer = patient(bootstrap).consumer({ groupId, sessionTimeout: Number(process.env.SESSION_MS), heartbeatInterval: 500 })
 
 await consumer.connect()
 await consumer.subscribe({ topics: [topic], fromBeginning: true })

@@ -1,14 +1,12 @@
 // kafkajs under compat/transactions: `write BOOTSTRAP TOPIC`, see compat/clients/python/txn_spec.py.
 
-import kafkajs from 'kafkajs'
+import { patient, report } from './common.mjs'
 
-const { Kafka, logLevel } = kafkajs
 const PARTITIONS = 3
 const RECORDS = 10
 
 const [, bootstrap, topic] = process.argv.slice(2)
-const kafka = new Kafka({ brokers: [bootstrap], clientId: 'compat', logLevel: logLevel.NOTHING,
-  retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 100 } })
+const kafka = patient(bootstrap)
 
 async function instance() {
   const producer = kafka.producer({ transactionalId: `${topic}-id`, idempotent: true, maxInFlightRequests: 1,
@@ -50,14 +48,6 @@ async function fence(first) {
   await second.disconnect()
   if (!refused) throw new Error('the first instance committed')
   return refused
-}
-
-async function report(name, action) {
-  try {
-    console.log(`${name}\tok\t${(await action()) ?? ''}`)
-  } catch (error) {
-    console.log(`${name}\tFAIL\t${String(error).replace(/\s+/g, ' ')}`)
-  }
 }
 
 const producer = await instance()

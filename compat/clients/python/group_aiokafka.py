@@ -8,7 +8,8 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.errors import KafkaError
 
-from group_progress import COMMIT_EVERY, SESSION_MS, Progress, Running, acknowledged
+from group_progress import COMMIT_EVERY, SESSION_MS, Progress, acknowledged
+from running import Running
 
 ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
 

@@ -4,7 +4,8 @@ import sys
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from group_progress import SESSION_MS, Progress, Running, acknowledged, assigned, fenced
+from group_progress import SESSION_MS, Progress, acknowledged, assigned, fenced
+from running import Running
 
 
 def main():

@@ -7,12 +7,13 @@
     group_feed.py fill BOOTSTRAP TOPIC COUNT           records to partition 0
 """
 
-import signal
 import sys
 import time
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+
+from running import Running
 
 TIMEOUT = 60
 QUIET = {"log_level": 0, "reconnect.backoff.max.ms": 200}
@@ -35,13 +36,7 @@ def produce(bootstrap, topic, pause="0.02"):
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5,
                          "message.timeout.ms": 300_000, **QUIET})
     count = partitions(producer, topic)
-    running = True
-
-    def stop(*_):
-        nonlocal running
-        running = False
-
-    signal.signal(signal.SIGTERM, stop)
+    running = Running()
     sent = dict.fromkeys(range(count), 0)
     while running:
         for partition in sent:

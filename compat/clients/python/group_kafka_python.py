@@ -8,7 +8,8 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.errors import FencedInstanceIdError, KafkaError
 from kafka.structs import OffsetAndMetadata
 
-from group_progress import COMMIT_EVERY, SESSION_MS, Progress, Running, acknowledged, assigned, fenced
+from group_progress import COMMIT_EVERY, SESSION_MS, Progress, acknowledged, assigned, fenced
+from running import Running
 
 ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
 

@@ -11,7 +11,6 @@ The environment says after how long a silent member is taken for dead: SESSION_M
 """
 
 import os
-import signal
 
 COMMIT_EVERY = 50
 SESSION_MS = int(os.environ["SESSION_MS"])
@@ -35,20 +34,6 @@ class Progress:
         for partition in self.positions.keys() - set(owned):
             del self.positions[partition]
         return dict(self.positions)
-
-
-class Running:
-    """True until SIGTERM."""
-
-    def __init__(self):
-        self.goes_on = True
-        signal.signal(signal.SIGTERM, self.stop)
-
-    def stop(self, *_):
-        self.goes_on = False
-
-    def __bool__(self):
-        return self.goes_on
 
 
 def acknowledged(offsets):
