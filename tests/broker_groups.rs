@@ -15,17 +15,13 @@ use std::sync::atomic::Ordering;
 use highwater::broker::{
     Acks, CONSUMER_OFFSETS, CoordinatorError, GroupLags, Lookup, PartitionLag,
 };
-use highwater::coordinator::groups::{Call, Client, GroupCommand, GroupReply};
+use highwater::coordinator::groups::{GroupCommand, GroupReply};
 use highwater::coordinator::runtime::CallError;
 use highwater::metadata::TopicRef;
 use highwater::types::{Timestamp, TopicName};
-use kafka_protocol::messages::OffsetCommitRequest;
-use kafka_protocol::messages::offset_commit_request::{
-    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
-};
-use kafka_protocol::protocol::StrBytes;
 use support::batches::batch;
 use support::broker::{Life, Node};
+use support::group_requests::{call, commit_request, offset_of};
 
 /// When the record of an offset was written.
 fn time_of(offset: i64) -> Timestamp {
@@ -56,17 +52,8 @@ async fn try_commit(
     topic: &str,
     offset: i64,
 ) -> Result<GroupReply, CoordinatorError> {
-    let partition = OffsetCommitRequestPartition::default().with_committed_offset(offset);
-    let topic = OffsetCommitRequestTopic::default()
-        .with_name(StrBytes::from_string(topic.to_owned()).into())
-        .with_partitions(vec![partition]);
-    let request = OffsetCommitRequest::default()
-        .with_group_id(StrBytes::from_string(group.to_owned()).into())
-        .with_generation_id_or_member_epoch(-1)
-        .with_topics(vec![topic]);
-    let client = Client { id: Arc::from("test"), host: Arc::from("/127.0.0.1") };
-    let call = GroupCommand::CommitOffsets(Call { version: 8, client, request });
-    life.broker.group_call(group, call).await
+    let request = commit_request(group, topic, vec![offset_of(0, offset)]);
+    life.broker.group_call(group, GroupCommand::CommitOffsets(call(8, request))).await
 }
 
 async fn lags(life: &Life) -> GroupLags {

@@ -9,133 +9,45 @@
 
 mod support;
 
-use bytes::Bytes;
 use highwater::broker::{
-    Acks, Fetch, Fetched, MarkError, OffsetQuery, OffsetQuestion, PartitionAppendError, Produce,
-    ProduceBatch, ProduceError, ProduceTransaction, Step, WriteMarker,
+    Fetched, MarkError, OffsetQuery, PartitionAppendError, ProduceError, WriteMarker,
 };
-use highwater::coordinator::TransactionalId;
-use highwater::coordinator::transactions::{
-    End, InitProducer, Partitions, TransactionCommand, TransactionError, TransactionReply,
-};
-use highwater::log::{AppendError, Appended, Isolation};
-use highwater::types::{
-    LeaderEpoch, Marker, Offset, Outcome, PartitionIndex, ProducerIdAndEpoch, TopicName,
-    TopicPartition, TransactionVersion,
-};
-use support::batches::{Sender, batch};
-use support::broker::{LONG, Life, Node, now, only};
+use highwater::coordinator::transactions::TransactionError;
+use highwater::log::{AppendError, Isolation};
+use highwater::types::{Marker, Offset, Outcome, TransactionVersion};
+use support::broker::{Life, Node, only};
+use support::transactions::{Producer, partition};
 
 use TransactionVersion::{V1, V2};
 
 const OS: (&str, &str) = ("highwater.durability", "os");
 
-/// A transactional producer, as a client keeps one.
-struct Producer<'a> {
-    life: &'a Life,
-    id: TransactionalId,
-    me: ProducerIdAndEpoch,
-    version: TransactionVersion,
-    sequence: i32,
+/// A broker with the topic `t` of one partition, and a producer that may write there in a transaction.
+async fn begun(version: TransactionVersion) -> (Node, Life, Producer) {
+    let node = Node::new();
+    let life = node.start();
+    life.create("t", 1, &[]);
+    let producer = joined(&life, version).await;
+    (node, life, producer)
 }
 
-impl<'a> Producer<'a> {
-    async fn begin(life: &'a Life, id: &str, version: TransactionVersion) -> Self {
-        life.broker.ensure_producer_ids().finish().await.unwrap();
-        let id = TransactionalId::new(id);
-        let ask = InitProducer { id: id.clone(), timeout_ms: 60_000, current: None, version: 5 };
-        let reply = ask_coordinator(life, &id, TransactionCommand::InitProducer(ask)).await;
-        let TransactionReply::InitProducer(me) = reply else { panic!("{reply:?}") };
-        Self { life, id, me: me.unwrap(), version, sequence: 0 }
+/// In version 1 it has to say first where it will write.
+async fn joined(life: &Life, version: TransactionVersion) -> Producer {
+    let producer = Producer::begin(life, "x", version).await;
+    if version == V1 {
+        producer.add(life, &[("t", 0)]).await;
     }
-
-    async fn add(&self, partitions: &[(&str, i32)]) {
-        let partitions = partitions.iter().map(|(topic, index)| partition(topic, *index)).collect();
-        let (id, producer) = (self.id.clone(), self.me);
-        let ask = Partitions { id, producer, partitions, version: self.version };
-        let reply =
-            ask_coordinator(self.life, &self.id, TransactionCommand::AddPartitions(ask)).await;
-        let TransactionReply::AddPartitions(added) = reply else { panic!("{reply:?}") };
-        added.unwrap();
-    }
-
-    /// Sends one record to each partition in one request.
-    fn produce(&self, to: &[(&str, i32)]) -> Step<highwater::broker::Produced> {
-        let sender = Sender {
-            id: self.me.id.get(),
-            epoch: self.me.epoch.get(),
-            sequence: self.sequence,
-            transactional: true,
-        };
-        let records = Bytes::from(batch(&[(b"a record of it", now())], Some(sender)));
-        let batches = to.iter().map(|(topic, index)| {
-            ProduceBatch::new(self.life.find(topic, *index), records.clone())
-        });
-        self.life.broker.produce(Produce {
-            acks: Acks::All,
-            timeout: LONG,
-            zstd_allowed: true,
-            transaction: Some(ProduceTransaction { id: self.id.clone(), version: self.version }),
-            batches: batches.collect(),
-        })
-    }
-
-    /// Sends one record to `t-0`.
-    async fn send(&mut self) -> Result<Appended, ProduceError> {
-        let sent = only(self.produce(&[("t", 0)]).finish().await);
-        self.sequence += i32::from(sent.is_ok());
-        sent
-    }
-
-    async fn try_end(&mut self, outcome: Outcome) -> Result<(), TransactionError> {
-        let (id, producer, version) = (self.id.clone(), self.me, self.version);
-        let ask = TransactionCommand::End(End { id, producer, outcome, version });
-        let reply = ask_coordinator(self.life, &self.id, ask).await;
-        let TransactionReply::End(ended) = reply else { panic!("{reply:?}") };
-        let me = ended?;
-        if me != self.me {
-            self.sequence = 0;
-        }
-        self.me = me;
-        Ok(())
-    }
-
-    async fn end(&mut self, outcome: Outcome) {
-        self.try_end(outcome).await.unwrap();
-    }
-}
-
-async fn ask_coordinator(
-    life: &Life,
-    id: &TransactionalId,
-    command: TransactionCommand,
-) -> TransactionReply {
-    life.broker.transaction_call(id.as_str(), command).await.unwrap()
-}
-
-fn partition(topic: &str, index: i32) -> TopicPartition {
-    TopicPartition { topic: TopicName::new(topic).unwrap(), partition: PartitionIndex::new(index) }
+    producer
 }
 
 /// Waits until read_committed consumers see something at or above `from`.
 async fn committed(life: &Life, topic: &str, from: i64) -> Fetched {
-    let fetch = life.broker.fetch(Fetch {
-        wait: LONG,
-        bytes_min: 1,
-        bytes_max: 1 << 20,
-        isolation: Isolation::ReadCommitted,
-        partitions: vec![life.fetch_of(topic, 0, from)],
-    });
-    only(fetch.finish().await).unwrap()
+    let asked = life.fetch_of(topic, 0, from);
+    only(life.fetch_as(Isolation::ReadCommitted, asked, Some(1)).finish().await).unwrap()
 }
 
 async fn stable_end(life: &Life, topic: &str) -> i64 {
-    let question = OffsetQuestion {
-        partition: life.find(topic, 0),
-        current_leader_epoch: LeaderEpoch::NONE,
-        query: OffsetQuery::Latest,
-    };
-    let listed = life.broker.list_offsets(vec![question], Isolation::ReadCommitted);
+    let listed = life.list_as(Isolation::ReadCommitted, topic, OffsetQuery::Latest);
     only(listed.finish().await).unwrap().offset.get()
 }
 
@@ -145,32 +57,29 @@ async fn in_version_1_a_partition_must_have_been_added() {
     let life = node.start();
     life.create("t", 2, &[]);
     let mut producer = Producer::begin(&life, "x", V1).await;
-    let refused = producer.send().await;
+    let refused = producer.send(&life).await;
     assert!(matches!(refused, Err(ProduceError::Transaction(_))), "{refused:?}");
-    producer.add(&[("t", 0)]).await;
-    assert_eq!(producer.send().await.unwrap().base_offset, Offset::ZERO);
-    let other = only(producer.produce(&[("t", 1)]).finish().await);
+    producer.add(&life, &[("t", 0)]).await;
+    assert_eq!(producer.send(&life).await.unwrap().base_offset, Offset::ZERO);
+    let other = only(producer.produce(&life, &[("t", 1)]).finish().await);
     assert!(
         matches!(other, Err(ProduceError::Transaction(TransactionError::Abortable))),
         "{other:?}"
     );
-    producer.end(Outcome::Commit).await;
+    producer.end(&life, Outcome::Commit).await;
     assert_eq!(committed(&life, "t", 0).await.last_stable_offset, Offset::new(2));
-    let late = producer.send().await;
+    let late = producer.send(&life).await;
     assert!(matches!(late, Err(ProduceError::Transaction(_))), "{late:?}");
     life.stop().await;
 }
 
 #[tokio::test]
 async fn in_version_2_writing_adds_the_partition_and_the_next_transaction_needs_no_pause() {
-    let node = Node::new();
-    let life = node.start();
-    life.create("t", 1, &[]);
-    let mut producer = Producer::begin(&life, "x", V2).await;
+    let (_node, life, mut producer) = begun(V2).await;
     for round in 0..20 {
-        assert_eq!(producer.send().await.unwrap().base_offset, Offset::new(3 * round));
-        producer.send().await.unwrap();
-        producer.end(if round % 2 == 0 { Outcome::Commit } else { Outcome::Abort }).await;
+        assert_eq!(producer.send(&life).await.unwrap().base_offset, Offset::new(3 * round));
+        producer.send(&life).await.unwrap();
+        producer.end(&life, if round % 2 == 0 { Outcome::Commit } else { Outcome::Abort }).await;
     }
     let last = committed(&life, "t", 59).await;
     assert_eq!(last.last_stable_offset, Offset::new(60));
@@ -188,12 +97,12 @@ async fn a_request_joins_each_of_its_partitions() {
     life.create("t", 3, &[]);
     life.create("u", 1, &[]);
     let mut producer = Producer::begin(&life, "x", V1).await;
-    producer.add(&[("t", 0), ("u", 0)]).await;
-    let sent = producer.produce(&[("t", 0), ("t", 2), ("u", 0), ("gone", 0)]).finish().await;
+    producer.add(&life, &[("t", 0), ("u", 0)]).await;
+    let sent = producer.produce(&life, &[("t", 0), ("t", 2), ("u", 0), ("gone", 0)]).finish().await;
     assert!(sent[0].is_ok() && sent[2].is_ok(), "{sent:?}");
     assert!(matches!(sent[1], Err(ProduceError::Transaction(TransactionError::Abortable))));
     assert!(matches!(sent[3], Err(ProduceError::UnknownPartition)));
-    producer.end(Outcome::Abort).await;
+    producer.end(&life, Outcome::Abort).await;
     for topic in ["t", "u"] {
         committed(&life, topic, 1).await;
         assert_eq!(stable_end(&life, topic).await, 2);
@@ -207,23 +116,19 @@ async fn consumers_that_wait_for_a_transaction_are_woken_by_its_end() {
     let life = node.start();
     life.create("t", 1, &[OS]);
     let mut producer = Producer::begin(&life, "x", V2).await;
-    producer.send().await.unwrap();
+    producer.send(&life).await.unwrap();
     life.send_value("t", "held back").await;
     assert_eq!(stable_end(&life, "t").await, 0);
     let waiting = committed(&life, "t", 0);
-    let (fetched, ()) = tokio::join!(waiting, producer.end(Outcome::Commit));
+    let (fetched, ()) = tokio::join!(waiting, producer.end(&life, Outcome::Commit));
     assert_eq!(fetched.last_stable_offset, Offset::new(3));
     life.stop().await;
 }
 
 #[tokio::test]
 async fn the_records_of_a_transaction_are_not_shown_before_its_marker_is_durable() {
-    let node = Node::new();
-    let life = node.start();
-    life.create("t", 1, &[]);
-    let mut producer = Producer::begin(&life, "x", V1).await;
-    producer.add(&[("t", 0)]).await;
-    producer.send().await.unwrap();
+    let (node, life, mut producer) = begun(V1).await;
+    producer.send(&life).await.unwrap();
     node.faults.hold_syncs();
     let marker = marker(&producer, Outcome::Commit, 0);
     let asked = vec![WriteMarker { marker, partitions: vec![partition("t", 0)] }];
@@ -245,63 +150,49 @@ async fn the_records_of_a_transaction_are_not_shown_before_its_marker_is_durable
     life.stop().await;
 }
 
-fn marker(producer: &Producer<'_>, outcome: Outcome, coordinator_epoch: i32) -> Marker {
+fn marker(producer: &Producer, outcome: Outcome, coordinator_epoch: i32) -> Marker {
     Marker { producer: producer.me, outcome, coordinator_epoch, version: producer.version }
 }
 
 #[tokio::test]
 async fn a_deleted_topic_does_not_keep_a_transaction_from_ending() {
-    let node = Node::new();
-    let life = node.start();
-    life.create("t", 1, &[]);
+    let (_node, life, mut producer) = begun(V2).await;
     life.create("gone", 1, &[]);
-    let mut producer = Producer::begin(&life, "x", V2).await;
-    let sent = producer.produce(&[("gone", 0), ("t", 0)]).finish().await;
+    let sent = producer.produce(&life, &[("gone", 0), ("t", 0)]).finish().await;
     assert!(sent.iter().all(Result::is_ok), "{sent:?}");
     life.delete("gone");
-    producer.end(Outcome::Commit).await;
+    producer.end(&life, Outcome::Commit).await;
     committed(&life, "t", 0).await;
-    producer.send().await.expect("the next transaction can begin");
+    producer.send(&life).await.expect("the next transaction can begin");
     life.stop().await;
 }
 
 #[tokio::test]
 async fn what_was_prepared_ends_in_the_next_life() {
-    let node = Node::new();
-    let life = node.start();
-    life.create("t", 1, &[]);
-    let mut producer = Producer::begin(&life, "x", V2).await;
-    producer.send().await.unwrap();
-    let id = producer.id.clone();
-    producer.end(Outcome::Abort).await;
+    let (node, life, mut producer) = begun(V2).await;
+    producer.send(&life).await.unwrap();
+    producer.end(&life, Outcome::Abort).await;
     // The markers may or may not be there.
     life.crash().await;
     let life = node.start();
     committed(&life, "t", 1).await;
     assert_eq!(committed(&life, "t", 0).await.aborted.unwrap().len(), 1);
-    let mut again = Producer::begin(&life, id.as_str(), V2).await;
-    again.send().await.unwrap();
-    again.end(Outcome::Commit).await;
+    let mut again = joined(&life, V2).await;
+    again.send(&life).await.unwrap();
+    again.end(&life, Outcome::Commit).await;
     life.stop().await;
 }
 
 #[tokio::test]
 async fn an_open_transaction_holds_consumers_back_in_the_next_life_too() {
-    let node = Node::new();
-    let life = node.start();
-    life.create("t", 1, &[]);
-    let mut producer = Producer::begin(&life, "x", V1).await;
-    producer.add(&[("t", 0)]).await;
-    producer.send().await.unwrap();
+    let (node, life, mut producer) = begun(V1).await;
+    producer.send(&life).await.unwrap();
     life.send_value("t", "held back").await;
-    let (me, sequence) = (producer.me, producer.sequence);
     life.crash().await;
     let life = node.start();
     assert_eq!(stable_end(&life, "t").await, 0);
-    let id = TransactionalId::new("x");
-    let mut producer = Producer { life: &life, id, me, version: V1, sequence };
-    producer.send().await.expect("it goes on");
-    producer.end(Outcome::Commit).await;
+    producer.send(&life).await.expect("it goes on");
+    producer.end(&life, Outcome::Commit).await;
     committed(&life, "t", 1).await;
     assert_eq!(stable_end(&life, "t").await, 4);
     life.stop().await;
@@ -314,7 +205,7 @@ async fn a_transaction_that_nobody_knows_of_is_found_and_ended_by_an_admin() {
     life.create("t", 1, &[]);
     life.set_for_all_brokers("transaction.partition.verification.enable", "false");
     let mut producer = Producer::begin(&life, "x", V1).await;
-    producer.send().await.expect("nobody verifies");
+    producer.send(&life).await.expect("nobody verifies");
     let known = |index| life.broker.describe_producers(life.find("t", index));
     let open = known(0).unwrap()[0];
     assert_eq!((open.id, open.transaction_start), (producer.me.id, Some(Offset::ZERO)));
@@ -333,7 +224,7 @@ async fn a_transaction_that_nobody_knows_of_is_found_and_ended_by_an_admin() {
     assert!(life.broker.write_transaction_markers(end(abort)).await[0][0].is_ok());
     assert_eq!(stable_end(&life, "t").await, 2);
     life.set_for_all_brokers("transaction.partition.verification.enable", "true");
-    let refused = producer.send().await;
+    let refused = producer.send(&life).await;
     assert!(matches!(refused, Err(ProduceError::Transaction(_))), "{refused:?}");
     life.stop().await;
 }
@@ -344,20 +235,20 @@ async fn a_fenced_producer_writes_nothing() {
     let life = node.start();
     life.create("t", 1, &[]);
     for version in [V1, V2] {
-        let mut first = Producer::begin(&life, "x", version).await;
-        if version == V1 {
-            first.add(&[("t", 0)]).await;
-        }
-        first.send().await.unwrap();
+        let mut first = joined(&life, version).await;
+        first.send(&life).await.unwrap();
         let mut second = Producer::begin(&life, "x", version).await;
-        let refused = first.send().await;
+        let refused = first.send(&life).await;
         assert!(refused.is_err(), "{refused:?}");
-        assert_eq!(first.try_end(Outcome::Commit).await, Err(TransactionError::ProducerFenced));
+        assert_eq!(
+            first.try_end(&life, Outcome::Commit).await,
+            Err(TransactionError::ProducerFenced)
+        );
         if version == V1 {
-            second.add(&[("t", 0)]).await;
+            second.add(&life, &[("t", 0)]).await;
         }
-        second.send().await.unwrap();
-        second.end(Outcome::Commit).await;
+        second.send(&life).await.unwrap();
+        second.end(&life, Outcome::Commit).await;
     }
     life.stop().await;
 }

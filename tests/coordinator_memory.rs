@@ -3,26 +3,21 @@
 
 #[path = "fuzz/allocator.rs"]
 mod allocator;
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "support/group_requests.rs"]
+mod group_requests;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use highwater::coordinator::groups::{
-    Call, Client, GroupCommand, GroupSettings, Groups, GroupsHard,
-};
+use group_requests::{call, commit_request, join_request, offsets_with, text};
+use highwater::coordinator::groups::{GroupCommand, GroupSettings, Groups, GroupsHard};
 use highwater::coordinator::machine::{Effects, Machine, Now, Timers, Token, Turn, TurnParts};
 use highwater::metadata::Image;
 use highwater::types::{Timestamp, Uuid};
-use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
-use kafka_protocol::messages::offset_commit_request::{
-    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
-};
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
-use kafka_protocol::messages::{
-    ConsumerGroupHeartbeatRequest, JoinGroupRequest, OffsetCommitRequest, SyncGroupRequest,
-};
-use kafka_protocol::protocol::StrBytes;
+use kafka_protocol::messages::{ConsumerGroupHeartbeatRequest, SyncGroupRequest};
 
 /// Told may be off by so many percent in either direction.
 const TOLERANCE_PERCENT: usize = 30;
@@ -86,43 +81,15 @@ fn compare(what: &str, fill: impl FnOnce(&mut Shard)) {
     assert!(off * 100 <= held * TOLERANCE_PERCENT, "{what}: {held} bytes held, {told} told");
 }
 
-fn text(text: &str) -> StrBytes {
-    StrBytes::from_string(text.to_owned())
-}
-
-fn call<R>(version: i16, request: R) -> Call<R> {
-    let client = Client { id: Arc::from("client-1"), host: Arc::from("/127.0.0.1") };
-    Call { version, client, request }
-}
-
 /// Joins without an id: version 3 is admitted at once.
 fn join(group: &str, said: usize) -> GroupCommand {
-    let protocol = JoinGroupRequestProtocol::default()
-        .with_name(text("range"))
-        .with_metadata(Bytes::from(vec![7; said]));
-    let request = JoinGroupRequest::default()
-        .with_group_id(text(group).into())
-        .with_session_timeout_ms(10_000)
-        .with_rebalance_timeout_ms(60_000)
-        .with_protocol_type(text("consumer"))
-        .with_protocols(vec![protocol]);
+    let request =
+        join_request(group, said).with_session_timeout_ms(10_000).with_rebalance_timeout_ms(60_000);
     GroupCommand::Join(call(3, request))
 }
 
 fn commit(group: &str, topic: &str, partitions: i32, metadata: &str) -> GroupCommand {
-    let partition = |index| {
-        OffsetCommitRequestPartition::default()
-            .with_partition_index(index)
-            .with_committed_offset(7)
-            .with_committed_metadata(Some(text(metadata)))
-    };
-    let topic = OffsetCommitRequestTopic::default()
-        .with_name(text(topic).into())
-        .with_partitions((0..partitions).map(partition).collect());
-    let request = OffsetCommitRequest::default()
-        .with_group_id(text(group).into())
-        .with_generation_id_or_member_epoch(-1)
-        .with_topics(vec![topic]);
+    let request = commit_request(group, topic, offsets_with(partitions, metadata));
     GroupCommand::CommitOffsets(call(8, request))
 }
 

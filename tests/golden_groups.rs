@@ -12,23 +12,18 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use highwater::coordinator::TransactionalId;
 use highwater::coordinator::groups::{GroupCommand, GroupReply};
-use highwater::coordinator::transactions::{
-    End, InitProducer, TransactionCommand, TransactionReply,
-};
 use highwater::types::{
     Outcome, ProducerEpoch, ProducerId, ProducerIdAndEpoch, TransactionVersion,
 };
 use kafka_protocol::messages::list_groups_response::ListedGroup;
-use kafka_protocol::messages::offset_fetch_request::{
-    OffsetFetchRequestGroup, OffsetFetchRequestTopics,
-};
+use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
 use kafka_protocol::messages::offset_fetch_response::OffsetFetchResponseGroup;
 use kafka_protocol::protocol::StrBytes;
 use serde_json::{Value, json};
 use support::broker::{Life, Node};
 use support::golden::Golden;
+use support::transactions::Producer;
 
 const UNSTABLE_OFFSET_COMMIT: i16 = 88;
 
@@ -115,35 +110,18 @@ async fn groups_and_offsets_of_kafka_are_what_kafka_said_they_were() {
 
 /// Offset and code of two partitions in the group whose offset is in a transaction that Kafka left open.
 async fn pending(life: &Life) -> [(i64, i16); 2] {
-    let asked = OffsetFetchRequestTopics::default()
-        .with_name(StrBytes::from_static_str("offsets").into())
-        .with_partition_indexes(vec![0, 1]);
-    let group = OffsetFetchRequestGroup::default()
-        .with_group_id(StrBytes::from_static_str("g-pending").into())
-        .with_member_epoch(-1)
-        .with_topics(Some(vec![asked]));
-    let command = GroupCommand::FetchOffsets { version: 9, group, require_stable: true };
-    let reply = life.broker.group_call("g-pending", command).await;
-    let Ok(GroupReply::FetchOffsets(answer)) = reply else { panic!("{reply:?}") };
-    let at = |at: usize| &answer.topics[0].partitions[at];
-    [0, 1].map(|index| (at(index).committed_offset, at(index).error_code))
+    life.committed("g-pending", "offsets", true).await
 }
 
 /// Ends what Kafka left open, as its producer does, and waits until it has ended.
 async fn end_open(life: &Life, outcome: Outcome) {
-    let id = TransactionalId::new("txn-left-open");
-    let producer = ProducerIdAndEpoch { id: ProducerId::new(2_001), epoch: ProducerEpoch::new(0) };
-    let version = TransactionVersion::V2;
-    let end = TransactionCommand::End(End { id: id.clone(), producer, outcome, version });
-    let reply = life.broker.transaction_call(id.as_str(), end).await;
-    let Ok(TransactionReply::End(Ok(producer))) = reply else { panic!("{reply:?}") };
-    assert_eq!(producer.epoch, ProducerEpoch::new(1));
+    let id = "txn-left-open";
+    let me = ProducerIdAndEpoch { id: ProducerId::new(2_001), epoch: ProducerEpoch::new(0) };
+    let mut producer = Producer::known(id, me, TransactionVersion::V2);
+    producer.end(life, outcome).await;
+    assert_eq!(producer.me.epoch, ProducerEpoch::new(1));
     // Whoever begins anew is answered once the end is everywhere.
-    let timeout_ms = 60_000;
-    let init = InitProducer { id: id.clone(), timeout_ms, current: None, version: 5 };
-    let init = TransactionCommand::InitProducer(init);
-    let reply = life.broker.transaction_call(id.as_str(), init).await;
-    assert!(matches!(reply, Ok(TransactionReply::InitProducer(Ok(_)))), "{reply:?}");
+    Producer::begin(life, id, TransactionVersion::V2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

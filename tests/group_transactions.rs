@@ -9,31 +9,21 @@
 
 mod support;
 
-use std::sync::Arc;
-
 use highwater::broker::CONSUMER_OFFSETS;
 use highwater::config::Sources;
-use highwater::coordinator::TransactionalId;
-use highwater::coordinator::groups::{Call, Client, GroupCommand, GroupReply};
-use highwater::coordinator::transactions::{
-    End, InitProducer, Partitions, TransactionCommand, TransactionReply,
-};
+use highwater::coordinator::groups::{GroupCommand, GroupReply};
 use highwater::log::scan;
 use highwater::metadata::{ConfigChange, ConfigResource};
 use highwater::observe::CoordinatorOf;
-use highwater::types::{
-    Outcome, ProducerIdAndEpoch, TopicName, TopicPartition, TransactionVersion,
-};
+use highwater::types::{Outcome, TopicName, TransactionVersion};
 use kafka_protocol::messages::TxnOffsetCommitRequest;
-use kafka_protocol::messages::offset_fetch_request::{
-    OffsetFetchRequestGroup, OffsetFetchRequestTopics,
-};
 use kafka_protocol::messages::txn_offset_commit_request::{
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
 };
-use kafka_protocol::protocol::StrBytes;
 use support::broker::{Life, Node};
+use support::group_requests::{call, text};
 use support::logs::bytes_of;
+use support::transactions::Producer;
 
 use TransactionVersion::{V1, V2};
 
@@ -41,50 +31,28 @@ const GROUP: &str = "g";
 const INVALID_PRODUCER_EPOCH: i16 = 47;
 const UNSTABLE_OFFSET_COMMIT: i16 = 88;
 
-fn text(text: &str) -> StrBytes {
-    StrBytes::from_string(text.to_owned())
-}
+/// A transactional producer that commits offsets of the group.
+struct Committer(Producer);
 
-/// A producer with a transactional id, as a client knows itself.
-struct Producer {
-    id: TransactionalId,
-    identity: ProducerIdAndEpoch,
-    version: TransactionVersion,
-}
-
-impl Producer {
+impl Committer {
     /// Begins, and ends whatever its name had open: that is over when this returns.
     async fn init(life: &Life, id: &str, version: TransactionVersion) -> Self {
-        life.broker.ensure_producer_ids().finish().await.expect("ids");
-        let id = TransactionalId::new(id);
-        let asked = InitProducer { id: id.clone(), timeout_ms: 60_000, current: None, version: 5 };
-        let command = TransactionCommand::InitProducer(asked);
-        let reply = life.broker.transaction_call(id.as_str(), command).await;
-        let Ok(TransactionReply::InitProducer(Ok(identity))) = reply else { panic!("{reply:?}") };
-        Self { id, identity, version }
+        Self(Producer::begin(life, id, version).await)
     }
 
     /// In version 1 a producer says first that it will commit offsets.
     async fn begin(&self, life: &Life) {
-        if self.version == V2 {
+        if self.0.version == V2 {
             return;
         }
         life.broker.ensure_group_topic().finish().await.expect("a topic");
-        let partition = life.broker.group_shard(GROUP).expect("a shard");
-        let topic = TopicName::new(CONSUMER_OFFSETS).unwrap();
-        let asked = Partitions {
-            id: self.id.clone(),
-            producer: self.identity,
-            partitions: vec![TopicPartition { topic, partition }],
-            version: self.version,
-        };
-        let command = TransactionCommand::AddPartitions(asked);
-        let reply = life.broker.transaction_call(self.id.as_str(), command).await;
-        assert!(matches!(reply, Ok(TransactionReply::AddPartitions(Ok(())))), "{reply:?}");
+        let shard = life.broker.group_shard(GROUP).expect("a shard");
+        self.0.add(life, &[(CONSUMER_OFFSETS, shard.get())]).await;
     }
 
     /// Commits one offset of topic `t`; the code of the answer.
     async fn commit(&self, life: &Life, partition: i32, offset: i64) -> i16 {
+        let Producer { id, me, version, .. } = &self.0;
         let partition = TxnOffsetCommitRequestPartition::default()
             .with_partition_index(partition)
             .with_committed_offset(offset);
@@ -92,15 +60,14 @@ impl Producer {
             .with_name(text("t").into())
             .with_partitions(vec![partition]);
         let request = TxnOffsetCommitRequest::default()
-            .with_transactional_id(text(self.id.as_str()).into())
+            .with_transactional_id(text(id.as_str()).into())
             .with_group_id(text(GROUP).into())
-            .with_producer_id(self.identity.id.get().into())
-            .with_producer_epoch(self.identity.epoch.get())
+            .with_producer_id(me.id.get().into())
+            .with_producer_epoch(me.epoch.get())
             .with_generation_id(-1)
             .with_topics(vec![topic]);
-        let version = if self.version == V1 { 3 } else { 5 };
-        let client = Client { id: Arc::from("test"), host: Arc::from("/127.0.0.1") };
-        let command = GroupCommand::CommitInTransaction(Call { version, client, request });
+        let version = if *version == V1 { 3 } else { 5 };
+        let command = GroupCommand::CommitInTransaction(call(version, request));
         let reply = life.broker.group_call(GROUP, command).await;
         let Ok(GroupReply::CommitInTransaction(answer)) = reply else { panic!("{reply:?}") };
         answer.topics[0].partitions[0].error_code
@@ -108,29 +75,15 @@ impl Producer {
 
     /// Ends its transaction, and waits until it has.
     async fn end(&mut self, life: &Life, outcome: Outcome) {
-        let (id, producer, version) = (self.id.clone(), self.identity, self.version);
-        let command = TransactionCommand::End(End { id, producer, outcome, version });
-        let reply = life.broker.transaction_call(self.id.as_str(), command).await;
-        let Ok(TransactionReply::End(Ok(_))) = reply else { panic!("{reply:?}") };
+        self.0.end(life, outcome).await;
         // Whoever begins anew waits for the end of what was before.
-        *self = Self::init(life, self.id.as_str(), version).await;
+        *self = Self::init(life, self.0.id.as_str(), self.0.version).await;
     }
 }
 
 /// Offset and code of both partitions.
 async fn fetch(life: &Life, require_stable: bool) -> [(i64, i16); 2] {
-    let topic = OffsetFetchRequestTopics::default()
-        .with_name(text("t").into())
-        .with_partition_indexes(vec![0, 1]);
-    let group = OffsetFetchRequestGroup::default()
-        .with_group_id(text(GROUP).into())
-        .with_member_epoch(-1)
-        .with_topics(Some(vec![topic]));
-    let command = GroupCommand::FetchOffsets { version: 9, group, require_stable };
-    let reply = life.broker.group_call(GROUP, command).await;
-    let Ok(GroupReply::FetchOffsets(answer)) = reply else { panic!("{reply:?}") };
-    let at = |at: usize| &answer.topics[0].partitions[at];
-    [0, 1].map(|index| (at(index).committed_offset, at(index).error_code))
+    life.committed(GROUP, "t", require_stable).await
 }
 
 /// No write that a shard has decided was refused: that would have cost it its state.
@@ -158,7 +111,7 @@ async fn offsets_count_when_their_transaction_is_committed_in_a_later_life() {
             let node = Node::new();
             let life = node.start();
             life.create("t", 2, &[]);
-            let mut producer = Producer::init(&life, "tx", version).await;
+            let mut producer = Committer::init(&life, "tx", version).await;
             producer.begin(&life).await;
             assert_eq!(producer.commit(&life, 0, 5).await, 0);
             assert_eq!(fetch(&life, false).await, [(-1, 0), (-1, 0)]);
@@ -186,10 +139,10 @@ async fn a_fenced_producer_is_told_so_and_costs_the_shard_nothing() {
         let node = Node::new();
         let mut life = node.start();
         life.create("t", 2, &[]);
-        let zombie = Producer::init(&life, "tx", version).await;
+        let zombie = Committer::init(&life, "tx", version).await;
         zombie.begin(&life).await;
         assert_eq!(zombie.commit(&life, 0, 5).await, 0);
-        let mut heir = Producer::init(&life, "tx", version).await;
+        let mut heir = Committer::init(&life, "tx", version).await;
         for _ in 0..2 {
             assert_eq!(zombie.commit(&life, 0, 6).await, INVALID_PRODUCER_EPOCH);
             assert_eq!(fetch(&life, true).await, [(-1, 0), (-1, 0)], "aborted");
@@ -245,7 +198,7 @@ async fn the_cleaner_changes_nothing_of_what_counts_and_what_is_pending() {
     life.broker.apply_image();
 
     let mut producers =
-        [Producer::init(&life, "one", V1).await, Producer::init(&life, "two", V2).await];
+        [Committer::init(&life, "one", V1).await, Committer::init(&life, "two", V2).await];
     for round in 0..60 {
         let producer = &mut producers[round % 2];
         producer.begin(&life).await;
@@ -256,7 +209,7 @@ async fn the_cleaner_changes_nothing_of_what_counts_and_what_is_pending() {
         let outcome = if round % 3 == 0 { Outcome::Abort } else { Outcome::Commit };
         producer.end(&life, outcome).await;
     }
-    let mut open = Producer::init(&life, "open", V1).await;
+    let mut open = Committer::init(&life, "open", V1).await;
     open.begin(&life).await;
     assert_eq!(open.commit(&life, 1, 9_999).await, 0);
     let before = (fetch(&life, false).await, fetch(&life, true).await);

@@ -10,7 +10,7 @@
 
 mod support;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,15 +18,13 @@ use highwater::config::TopicSettings;
 use highwater::env::{Env, ManualClock, SeededRandom};
 use highwater::log::batch::BatchHeader;
 use highwater::log::scan::scan;
-use highwater::log::{
-    Admission, AppendError, CheckedBatch, Log, OpenLog, Origin, ReadLimit, StartMode, build_marker,
-};
+use highwater::log::{Admission, AppendError, Log, OpenLog, ReadLimit, StartMode};
 use highwater::types::{
-    LeaderEpoch, Marker, Offset, Outcome, ProducerEpoch, ProducerId, ProducerIdAndEpoch,
-    TransactionVersion,
+    LeaderEpoch, Marker, Offset, Outcome, ProducerIdAndEpoch, TransactionVersion,
 };
-use support::batches::{Sender, batch, checked};
-use support::logs::{NOW, bytes_of, open_args};
+use support::batches::{Sender, admitted, batch, checked, identity};
+use support::consumer::Skipping;
+use support::logs::{self, NOW, bytes_of, open_args};
 use support::simulated_disk::{SimulatedDisk, below};
 use support::strict_check::{Closed, check};
 
@@ -154,8 +152,9 @@ impl Model {
         let value = vec![b't'; self.below(200)];
         let sender = Sender { id: number as i64, epoch, sequence, transactional: true };
         let bytes = batch(&vec![(&value[..], NOW.get()); count], Some(sender));
-        let sent = CheckedBatch { origin: Origin::Client(admission), ..checked(&bytes) };
-        let appended = log.append(&sent, EPOCH, NOW).unwrap_or_else(|e| self.fail(number, &e));
+        let appended = log
+            .append(&admitted(&bytes, admission), EPOCH, NOW)
+            .unwrap_or_else(|e| self.fail(number, &e));
         let base = appended.base_offset.get();
         let written =
             Written { end: appended.end_offset.get(), fate: Fate::Open, producer: Some(number) };
@@ -284,22 +283,12 @@ impl Model {
         // Batches that hold the end are left out, so there may be nothing more to see.
         let next = headers.last().map_or(stable, |header| header.last_offset().get() + 1);
         let aborted = log.view().aborted_between(Offset::new(from), Offset::new(next));
-        let mut aborted = aborted.expect("readable");
-        aborted.sort_by_key(|transaction| transaction.first_offset);
-        let mut aborted = aborted.into_iter().peekable();
-        let (mut skipped, mut seen) = (HashSet::new(), Vec::new());
-        for header in headers {
-            while let Some(begun) = aborted.next_if(|one| one.first_offset <= header.last_offset())
-            {
-                skipped.insert(begun.producer_id);
-            }
-            if header.is_control() {
-                skipped.remove(&header.producer_id);
-            } else if !(header.is_transactional() && skipped.contains(&header.producer_id)) {
-                seen.push((header.base_offset.get(), header.last_offset().get() + 1));
-            }
-        }
-        (seen, next)
+        let mut skipping = Skipping::of(aborted.expect("readable"));
+        let seen = headers
+            .iter()
+            .filter(|header| skipping.shows(header))
+            .map(|header| (header.base_offset.get(), header.last_offset().get() + 1));
+        (seen.collect(), next)
     }
 }
 
@@ -308,15 +297,11 @@ fn directory() -> PathBuf {
 }
 
 fn producer(number: usize, epoch: i16) -> ProducerIdAndEpoch {
-    ProducerIdAndEpoch { id: ProducerId::new(number as i64), epoch: ProducerEpoch::new(epoch) }
+    identity(number as i64, epoch)
 }
 
 fn append_marker(log: &mut Log, marker: &Marker) -> Result<i64, AppendError> {
-    let bytes = build_marker(marker, NOW).expect("memory");
-    let header = BatchHeader::parse(&bytes).expect("a header");
-    let origin = Origin::Marker(marker.version);
-    let batch = CheckedBatch { header, bytes: bytes.into(), log_append_time: None, origin };
-    Ok(log.append(&batch, EPOCH, NOW)?.base_offset.get())
+    Ok(logs::append_marker(log, marker, EPOCH)?.base_offset.get())
 }
 
 #[test]

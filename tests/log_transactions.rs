@@ -10,16 +10,12 @@
 mod support;
 
 use highwater::config::TopicSettings;
-use highwater::log::batch::BatchHeader;
-use highwater::log::{
-    Admission, AppendError, Appended, CheckedBatch, JoinGuard, Log, Origin, build_marker,
-};
+use highwater::log::{Admission, AppendError, Appended, JoinGuard, Log};
 use highwater::types::{
-    LeaderEpoch, Marker, Offset, Outcome, ProducerEpoch, ProducerId, ProducerIdAndEpoch,
-    TransactionVersion,
+    LeaderEpoch, Marker, Offset, Outcome, ProducerIdAndEpoch, TransactionVersion,
 };
-use support::batches::{Sender, batch, checked};
-use support::logs::{NOW, env, open, open_args};
+use support::batches::{Sender, admitted, batch, identity};
+use support::logs::{NOW, append_marker, env, open, open_args};
 use tempfile::TempDir;
 
 use TransactionVersion::{V1, V2};
@@ -57,8 +53,7 @@ impl World {
     ) -> Result<Appended, AppendError> {
         let sender = Sender { id: 7, epoch, sequence, transactional };
         let bytes = batch(&[(b"a", NOW.get()), (b"b", NOW.get())], Some(sender));
-        let batch = CheckedBatch { origin: Origin::Client(admission), ..checked(&bytes) };
-        self.log.append(&batch, EPOCH, NOW)
+        self.log.append(&admitted(&bytes, admission), EPOCH, NOW)
     }
 
     /// Begins a transaction with two records.
@@ -68,11 +63,7 @@ impl World {
     }
 
     fn end(&mut self, marker: Marker) -> Result<Appended, AppendError> {
-        let bytes = build_marker(&marker, NOW).unwrap();
-        let header = BatchHeader::parse(&bytes).unwrap();
-        let origin = Origin::Marker(marker.version);
-        let batch = CheckedBatch { header, bytes: bytes.into(), log_append_time: None, origin };
-        self.log.append(&batch, EPOCH, NOW)
+        append_marker(&mut self.log, &marker, EPOCH)
     }
 
     fn first_unstable(&self) -> Option<i64> {
@@ -81,7 +72,7 @@ impl World {
 }
 
 fn producer(epoch: i16) -> ProducerIdAndEpoch {
-    ProducerIdAndEpoch { id: ProducerId::new(7), epoch: ProducerEpoch::new(epoch) }
+    identity(7, epoch)
 }
 
 fn abort(epoch: i16, coordinator_epoch: i32, version: TransactionVersion) -> Marker {

@@ -12,6 +12,9 @@
 )]
 
 #[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "support/group_requests.rs"]
+mod group_requests;
+#[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "app/process.rs"]
 mod process;
 
@@ -19,17 +22,13 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
+use group_requests::{commit_request, join_request, offsets_with, text};
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
-use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
-use kafka_protocol::messages::offset_commit_request::{
-    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
-};
 use kafka_protocol::messages::{
-    CreateTopicsRequest, CreateTopicsResponse, JoinGroupRequest, MetadataRequest,
-    OffsetCommitRequest, OffsetFetchRequest,
+    CreateTopicsRequest, CreateTopicsResponse, MetadataRequest, OffsetFetchRequest,
 };
-use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
+use kafka_protocol::protocol::{Decodable, Encodable};
 use process::Process;
 use tempfile::TempDir;
 
@@ -43,10 +42,6 @@ const TOPICS: usize = 18;
 const PARTITIONS: i32 = 500;
 const ROUNDS: usize = 1;
 const PEERS: usize = 24;
-
-fn text(text: &str) -> StrBytes {
-    StrBytes::from_string(text.to_owned())
-}
 
 fn frame(key: i16, version: i16, flexible: bool, body: &impl Encodable) -> Vec<u8> {
     let mut request = BytesMut::new();
@@ -104,33 +99,16 @@ fn create_topics(address: SocketAddr) {
 }
 
 fn join(group: usize, bytes: usize) -> Vec<u8> {
-    let protocol = JoinGroupRequestProtocol::default()
-        .with_name(text("range"))
-        .with_metadata(Bytes::from(vec![7; bytes]));
-    let request = JoinGroupRequest::default()
-        .with_group_id(text(&format!("group-{group}")).into())
+    let request = join_request(&format!("group-{group}"), bytes)
         .with_session_timeout_ms(1_800_000)
-        .with_rebalance_timeout_ms(600_000)
-        .with_protocol_type(text("consumer"))
-        .with_protocols(vec![protocol]);
+        .with_rebalance_timeout_ms(600_000);
     frame(11, 3, false, &request)
 }
 
 fn commit(group: usize, topic: usize) -> Vec<u8> {
-    let partition = |index| {
-        OffsetCommitRequestPartition::default()
-            .with_partition_index(index)
-            .with_committed_offset(7)
-            .with_committed_metadata(Some(text(&"m".repeat(1_000))))
-    };
-    let topic = OffsetCommitRequestTopic::default()
-        .with_name(text(&format!("topic-{topic}")).into())
-        .with_partitions((0..PARTITIONS).map(partition).collect());
-    let request = OffsetCommitRequest::default()
-        .with_group_id(text(&format!("offsets-{group}")).into())
-        .with_generation_id_or_member_epoch(-1)
-        .with_topics(vec![topic]);
-    frame(8, 6, false, &request)
+    let offsets = offsets_with(PARTITIONS, &"m".repeat(1_000));
+    let (group, topic) = (format!("offsets-{group}"), format!("topic-{topic}"));
+    frame(8, 6, false, &commit_request(&group, &topic, offsets))
 }
 
 fn fetch_offsets(group: usize) -> Vec<u8> {

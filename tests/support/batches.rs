@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use highwater::log::batch::{BatchHeader, HEADER_LEN, compute_crc};
 use highwater::log::{Admission, CheckedBatch, Origin};
-use highwater::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
+use highwater::types::{
+    LeaderEpoch, Offset, ProducerEpoch, ProducerId, ProducerIdAndEpoch, Timestamp,
+};
 
 /// Who sends a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,15 @@ pub fn checked(bytes: &[u8]) -> CheckedBatch<'_> {
         log_append_time: None,
         origin: Origin::Client(Admission::Unverified),
     }
+}
+
+/// As the checks let through what a client sent, with what is known of its transaction.
+pub fn admitted(bytes: &[u8], admission: Admission) -> CheckedBatch<'_> {
+    CheckedBatch { origin: Origin::Client(admission), ..checked(bytes) }
+}
+
+pub fn identity(id: i64, epoch: i16) -> ProducerIdAndEpoch {
+    ProducerIdAndEpoch { id: ProducerId::new(id), epoch: ProducerEpoch::new(epoch) }
 }
 
 fn put_varint(to: &mut Vec<u8>, value: i64) {

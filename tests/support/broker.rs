@@ -222,11 +222,20 @@ impl Life {
 
     /// A fetch of one partition; with a wait if `bytes_min` is given.
     pub fn fetch(&self, asked: FetchPartition, bytes_min: Option<usize>) -> Step<Answers> {
+        self.fetch_as(Isolation::ReadUncommitted, asked, bytes_min)
+    }
+
+    pub fn fetch_as(
+        &self,
+        isolation: Isolation,
+        asked: FetchPartition,
+        bytes_min: Option<usize>,
+    ) -> Step<Answers> {
         self.broker.fetch(Fetch {
             wait: if bytes_min.is_some() { LONG } else { Duration::ZERO },
             bytes_min: bytes_min.unwrap_or(0),
             bytes_max: 50 << 20,
-            isolation: Isolation::ReadUncommitted,
+            isolation,
             partitions: vec![asked],
         })
     }
@@ -263,12 +272,21 @@ impl Life {
         topic: &str,
         query: OffsetQuery,
     ) -> Step<Vec<Result<ListedOffset, FetchError>>> {
+        self.list_as(Isolation::ReadUncommitted, topic, query)
+    }
+
+    pub fn list_as(
+        &self,
+        isolation: Isolation,
+        topic: &str,
+        query: OffsetQuery,
+    ) -> Step<Vec<Result<ListedOffset, FetchError>>> {
         let question = OffsetQuestion {
             partition: self.find(topic, 0),
             current_leader_epoch: LeaderEpoch::NONE,
             query,
         };
-        self.broker.list_offsets(vec![question], Isolation::ReadUncommitted)
+        self.broker.list_offsets(vec![question], isolation)
     }
 }
 

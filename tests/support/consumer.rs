@@ -1,14 +1,16 @@
 //! What a consumer of a log sees, and its digest as `tests/golden/README.md` defines it.
 
 use std::collections::HashSet;
+use std::iter::Peekable;
+use std::vec::IntoIter;
 
 use highwater::config::TimestampType;
 use highwater::log::batch::{BatchHeader, HEADER_LEN};
 use highwater::log::legacy::LegacyMessages;
 use highwater::log::reader::RecordReader;
 use highwater::log::scan::{StoredBatch, scan};
-use highwater::log::{Isolation, LogView};
-use highwater::types::Offset;
+use highwater::log::{AbortedTransaction, Isolation, LogView};
+use highwater::types::{Offset, ProducerId};
 use sha2::{Digest, Sha256};
 
 use super::logs::read_all;
@@ -40,13 +42,11 @@ pub fn consume(view: &LogView, isolation: Isolation) -> Consumed {
         Isolation::ReadUncommitted => view.log_end,
         Isolation::ReadCommitted => view.first_open.unwrap_or(view.log_end),
     };
-    let mut aborted = match isolation {
+    let aborted = match isolation {
         Isolation::ReadUncommitted => Vec::new(),
         Isolation::ReadCommitted => view.aborted_between(view.log_start, end).expect("readable"),
     };
-    aborted.sort_by_key(|transaction| transaction.first_offset);
-    let mut aborted = aborted.into_iter().peekable();
-    let mut skipped = HashSet::new();
+    let mut skipping = Skipping::of(aborted);
     let (mut offsets, mut digest) = (Vec::new(), Sha256::new());
     let bytes = read_all(view, view.log_start);
     for (_, batch) in scan(&bytes) {
@@ -57,17 +57,37 @@ pub fn consume(view: &LogView, isolation: Isolation) -> Consumed {
         if header.base_offset >= end {
             break;
         }
-        while let Some(started) = aborted.next_if(|t| t.first_offset <= header.last_offset()) {
-            skipped.insert(started.producer_id);
-        }
-        if header.is_control() {
-            skipped.remove(&header.producer_id);
-        } else if !(header.is_transactional() && skipped.contains(&header.producer_id)) {
+        if skipping.shows(&header) {
             take_batch(&header, batch.bytes(), view.log_start, &mut offsets, &mut digest);
         }
     }
     let sha256 = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     Consumed { offsets, sha256 }
+}
+
+/// Which batches clients show of an answer that lists these aborted transactions.
+pub struct Skipping {
+    aborted: Peekable<IntoIter<AbortedTransaction>>,
+    skipped: HashSet<ProducerId>,
+}
+
+impl Skipping {
+    pub fn of(mut aborted: Vec<AbortedTransaction>) -> Self {
+        aborted.sort_by_key(|transaction| transaction.first_offset);
+        Self { aborted: aborted.into_iter().peekable(), skipped: HashSet::new() }
+    }
+
+    /// Asked of every batch, in order.
+    pub fn shows(&mut self, header: &BatchHeader) -> bool {
+        while let Some(begun) = self.aborted.next_if(|t| t.first_offset <= header.last_offset()) {
+            self.skipped.insert(begun.producer_id);
+        }
+        if header.is_control() {
+            self.skipped.remove(&header.producer_id);
+            return false;
+        }
+        !(header.is_transactional() && self.skipped.contains(&header.producer_id))
+    }
 }
 
 fn take_messages(batch: &StoredBatch<'_>, offsets: &mut Vec<i64>, digest: &mut Sha256) {

@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use highwater::config::TopicSettings;
 use highwater::env::{ByteBudget, Env, ManualClock};
-use highwater::log::{Log, LogView, OpenLog, Part, ReadLimit, Slice, StartMode, TailPool};
-use highwater::types::{Offset, Timestamp, Uuid};
+use highwater::log::batch::BatchHeader;
+use highwater::log::{
+    AppendError, Appended, CheckedBatch, Log, LogView, OpenLog, Origin, Part, ReadLimit, Slice,
+    StartMode, TailPool, build_marker,
+};
+use highwater::types::{LeaderEpoch, Marker, Offset, Timestamp, Uuid};
 
 /// When everything happens.
 pub const NOW: Timestamp = Timestamp::new(1_700_000_000_000);
@@ -35,6 +39,19 @@ pub fn open_args(env: &Env, directory: &Path, settings: TopicSettings) -> OpenLo
 
 pub fn open(args: &OpenLog) -> Log {
     Log::open(args.clone()).expect("the log opens")
+}
+
+/// Ends a transaction, as the coordinator does.
+pub fn append_marker(
+    log: &mut Log,
+    marker: &Marker,
+    epoch: LeaderEpoch,
+) -> Result<Appended, AppendError> {
+    let bytes = build_marker(marker, NOW).expect("memory");
+    let header = BatchHeader::parse(&bytes).expect("a header");
+    let origin = Origin::Marker(marker.version);
+    let batch = CheckedBatch { header, bytes: bytes.into(), log_append_time: None, origin };
+    log.append(&batch, epoch, NOW)
 }
 
 pub fn limit(end: Offset, bytes_max: usize) -> ReadLimit {
