@@ -5,13 +5,13 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
+use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::{Offset, TopicPartitionList};
 
 #[path = "support/processes.rs"]
 mod processes;
 
-use processes::{BrokerProcess, PATIENCE, config, create_topic, free_port};
+use processes::{BrokerProcess, PATIENCE, committed_offset, create_topic, free_port, group_client};
 
 const TOPICS: [&str; 2] = ["orders", "returns"];
 
@@ -37,7 +37,7 @@ impl Machine {
         self.broker.kill();
         self.broker = start(self.data.path(), &self.address);
         // Commands do not wait for a broker; this client does.
-        consumer(&self.address, "nobody").fetch_metadata(None, PATIENCE).expect("it is back");
+        group_client(&self.address, "nobody").fetch_metadata(None, PATIENCE).expect("it is back");
     }
 
     /// The product's own command.
@@ -62,16 +62,8 @@ impl Machine {
 
     /// What a group has committed in each topic.
     fn committed(&self, group: &str) -> [Option<i64>; 2] {
-        let consumer = consumer(&self.address, group);
-        TOPICS.map(|topic| {
-            let mut asked = TopicPartitionList::new();
-            asked.add_partition(topic, 0);
-            let found = consumer.committed_offsets(asked, PATIENCE).expect("an answer");
-            match found.elements()[0].offset() {
-                Offset::Offset(offset) => Some(offset),
-                _ => None,
-            }
-        })
+        let client = group_client(&self.address, group);
+        TOPICS.map(|topic| committed_offset(&client, topic))
     }
 }
 
@@ -79,16 +71,12 @@ fn start(data: &Path, address: &str) -> BrokerProcess {
     BrokerProcess::start(data, address, &[])
 }
 
-fn consumer(address: &str, group: &str) -> BaseConsumer {
-    config(address).set("group.id", group).create().expect("a consumer")
-}
-
 fn commit(address: &str, group: &str, offset: i64) {
     let mut offsets = TopicPartitionList::new();
     for topic in TOPICS {
         offsets.add_partition_offset(topic, 0, Offset::Offset(offset)).expect("an offset");
     }
-    consumer(address, group).commit(&offsets, CommitMode::Sync).expect("it is acknowledged");
+    group_client(address, group).commit(&offsets, CommitMode::Sync).expect("it is acknowledged");
 }
 
 #[test]

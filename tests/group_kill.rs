@@ -17,14 +17,16 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
-use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
+use rdkafka::producer::{DefaultProducerContext, Producer, ThreadedProducer};
 use rdkafka::{Message, Offset, TopicPartitionList};
 
 #[path = "support/processes.rs"]
 mod processes;
 
-use highwater::env::{Random as _, SeededRandom};
-use processes::{BrokerProcess, PATIENCE, config, create_topic, free_port};
+use highwater::env::Random as _;
+use processes::{
+    BrokerProcess, PATIENCE, config, create_topic, free_port, group_client, seeded, send,
+};
 
 const TOPIC: &str = "shared";
 const GROUP: &str = "killed-group";
@@ -92,10 +94,7 @@ fn commit(consumer: &BaseConsumer) {
 }
 
 fn run(protocol: &'static str, first_port: u16) {
-    let seed =
-        std::env::var("HIGHWATER_SEED").map_or(20_261, |text| text.parse().expect("a number"));
-    println!("HIGHWATER_SEED={seed}");
-    let random = SeededRandom::new(seed);
+    let random = seeded();
     let data = tempfile::tempdir().expect("a directory");
     let address = format!("127.0.0.1:{}", free_port(first_port));
     let settings = [
@@ -274,9 +273,7 @@ fn produce(
     while !*stop.lock().expect("no panic") {
         for number in 0..60 {
             let partition = number % PARTITIONS;
-            let record: BaseRecord<'_, str, str> =
-                BaseRecord::to(TOPIC).partition(partition).payload("a record");
-            producer.send(record).map_err(|(error, _)| error).expect("room in the queue");
+            send(producer, TOPIC, partition, "a record");
             *sent.entry(partition).or_insert(0) += 1;
         }
         producer.flush(PATIENCE).expect("the records are acknowledged");
@@ -286,8 +283,7 @@ fn produce(
 
 /// The group's offsets are at or behind what had been acknowledged before they were asked for.
 fn assert_commits_cover(address: &str, acknowledged: &BTreeMap<i32, i64>) {
-    let consumer: BaseConsumer =
-        config(address).set("group.id", GROUP).create().expect("a consumer");
+    let consumer = group_client(address, GROUP);
     let mut asked = TopicPartitionList::new();
     asked.add_partition_range(TOPIC, 0, PARTITIONS - 1);
     let committed = consumer.committed_offsets(asked, PATIENCE).expect("the committed offsets");

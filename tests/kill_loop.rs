@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::DeliveryResult;
-use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::producer::{Producer, ProducerContext, ThreadedProducer};
 use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
 #[path = "support/processes.rs"]
 mod processes;
 
-use highwater::env::{Random as _, SeededRandom};
-use processes::{BrokerProcess, PATIENCE, config, create_topic, free_port};
+use highwater::env::Random as _;
+use processes::{BrokerProcess, PATIENCE, config, create_topic, free_port, seeded, send};
 
 const ROUNDS: u64 = 60;
 const PARTITIONS: usize = 4;
@@ -32,10 +32,7 @@ const TOPIC: &str = "killed";
 
 #[test]
 fn acknowledged_records_survive_kill_9_in_order_and_once() {
-    let seed =
-        std::env::var("HIGHWATER_SEED").map_or(20_261, |text| text.parse().expect("a number"));
-    println!("HIGHWATER_SEED={seed}");
-    let random = SeededRandom::new(seed);
+    let random = seeded();
     let data = tempfile::tempdir().expect("a directory");
     let address = format!("127.0.0.1:{}", free_port(20_000));
     let mut broker = BrokerProcess::start(data.path(), &address, &[]);
@@ -172,9 +169,7 @@ fn produce(producer: &ThreadedProducer<Reports>, seen: &Seen) -> Vec<u64> {
     let mut partitions = (0..PARTITIONS).cycle();
     while let Some(partition) = partitions.next().filter(|_| may_send(seen)) {
         let payload = sent[partition].to_string();
-        let record: BaseRecord<'_, str, str> =
-            BaseRecord::to(TOPIC).partition(partition as i32).payload(&payload);
-        producer.send(record).map_err(|(error, _)| error).expect("room in the queue");
+        send(producer, TOPIC, partition as i32, &payload);
         sent[partition] += 1;
     }
     producer.flush(PATIENCE).expect("the last records are acknowledged");

@@ -18,14 +18,17 @@ use std::time::{Duration, Instant};
 
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, KafkaResult};
-use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
+use rdkafka::producer::{DefaultProducerContext, Producer, ThreadedProducer};
 use rdkafka::{Message, Offset, TopicPartitionList};
 
 #[path = "support/processes.rs"]
 mod processes;
 
 use highwater::env::{Random as _, SeededRandom};
-use processes::{BrokerProcess, PATIENCE, config, create_topic, free_port};
+use processes::{
+    BrokerProcess, PATIENCE, committed_offset, config, create_topic, free_port, group_client,
+    seeded, send,
+};
 
 const TOPIC: &str = "whole";
 const PARTITIONS: i32 = 12;
@@ -70,11 +73,8 @@ type Instance = ThreadedProducer<DefaultProducerContext>;
 
 #[test]
 fn a_transaction_ends_as_a_whole_wherever_the_broker_is_killed() {
-    let seed =
-        std::env::var("HIGHWATER_SEED").map_or(20_261, |text| text.parse().expect("a number"));
-    println!("HIGHWATER_SEED={seed}");
     let data = tempfile::tempdir().expect("a directory");
-    let mut run = Run::start(data.path(), SeededRandom::new(seed));
+    let mut run = Run::start(data.path(), seeded());
     for round in 0..ROUNDS {
         let moment = MOMENTS[round % MOMENTS.len()];
         println!("round {round}: {moment:?}");
@@ -185,9 +185,7 @@ impl<'a> Run<'a> {
     fn send(&self, round: usize, numbers: std::ops::Range<i32>) {
         for number in numbers {
             let value = format!("{round}-{number}");
-            let record: BaseRecord<'_, str, str> =
-                BaseRecord::to(TOPIC).partition(number % PARTITIONS).payload(&value);
-            self.producer.send(record).map_err(|(error, _)| error).expect("room in the queue");
+            send(&self.producer, TOPIC, number % PARTITIONS, &value);
         }
     }
 
@@ -199,8 +197,7 @@ impl<'a> Run<'a> {
     }
 
     fn send_offset(&self, round: usize) {
-        let consumer: BaseConsumer =
-            config(&self.address).set("group.id", GROUP).create().expect("a consumer");
+        let consumer = group_client(&self.address, GROUP);
         let mut offsets = TopicPartitionList::new();
         let offset = Offset::Offset(round as i64 + 1);
         offsets.add_partition_offset(SOURCE, 0, offset).expect("an offset");
@@ -246,15 +243,7 @@ impl<'a> Run<'a> {
     }
 
     fn group_offset(&self) -> Option<i64> {
-        let consumer: BaseConsumer =
-            config(&self.address).set("group.id", GROUP).create().expect("a consumer");
-        let mut asked = TopicPartitionList::new();
-        asked.add_partition(SOURCE, 0);
-        let found = consumer.committed_offsets(asked, PATIENCE).expect("the group's offset");
-        match found.elements()[0].offset() {
-            Offset::Offset(offset) => Some(offset),
-            _ => None,
-        }
+        committed_offset(&group_client(&self.address, GROUP), SOURCE)
     }
 }
 
@@ -279,10 +268,7 @@ impl Bystander {
         let bystander = Self { producer: instance(address, "bystander"), round };
         let producer = &bystander.producer;
         producer.begin_transaction().expect("a transaction begins");
-        let value = bystander.value();
-        let record: BaseRecord<'_, str, str> =
-            BaseRecord::to(BYSTANDER).partition(0).payload(&value);
-        producer.send(record).map_err(|(error, _)| error).expect("room in the queue");
+        send(producer, BYSTANDER, 0, &bystander.value());
         producer.flush(PATIENCE).expect("the record is acknowledged");
         bystander
     }

@@ -2,8 +2,9 @@
 
 #![allow(
     clippy::disallowed_methods,
+    clippy::print_stdout,
     dead_code,
-    reason = "spawns a process; each test uses a part of it"
+    reason = "spawns a process and tells its seed; each test uses a part of it"
 )]
 
 use std::net::TcpListener;
@@ -11,9 +12,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rdkafka::ClientConfig;
+use highwater::env::SeededRandom;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::producer::{BaseRecord, ProducerContext, ThreadedProducer};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 /// No sign of life for this long is a failure.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -62,6 +66,42 @@ pub fn config(address: &str) -> ClientConfig {
     config.set("metadata.recovery.strategy", "none");
     config.set("log_level", "0");
     config
+}
+
+/// The random numbers of a run: of `HIGHWATER_SEED`, or always the same ones.
+pub fn seeded() -> SeededRandom {
+    let seed =
+        std::env::var("HIGHWATER_SEED").map_or(20_261, |text| text.parse().expect("a number"));
+    println!("HIGHWATER_SEED={seed}");
+    SeededRandom::new(seed)
+}
+
+/// Hands a record to a producer; `flush` waits for it.
+pub fn send<C: ProducerContext<DeliveryOpaque = ()>>(
+    producer: &ThreadedProducer<C>,
+    topic: &str,
+    partition: i32,
+    value: &str,
+) {
+    let record: BaseRecord<'_, str, str> =
+        BaseRecord::to(topic).partition(partition).payload(value);
+    producer.send(record).map_err(|(error, _)| error).expect("room in the queue");
+}
+
+/// Asks for what a group has committed, and commits for it, without being a member.
+pub fn group_client(address: &str, group: &str) -> BaseConsumer {
+    config(address).set("group.id", group).create().expect("a consumer")
+}
+
+/// What a group has committed in the first partition of a topic.
+pub fn committed_offset(group: &BaseConsumer, topic: &str) -> Option<i64> {
+    let mut asked = TopicPartitionList::new();
+    asked.add_partition(topic, 0);
+    let found = group.committed_offsets(asked, PATIENCE).expect("the group's offset");
+    match found.elements()[0].offset() {
+        Offset::Offset(offset) => Some(offset),
+        _ => None,
+    }
 }
 
 pub fn create_topic(address: &str, name: &str, partitions: i32) {
