@@ -2,18 +2,15 @@
 //! field the same answers, but for what [`comparable`] names.
 
 use std::collections::HashMap;
-use std::io::Read;
 
 use bytes::Bytes;
-use flate2::read::GzDecoder;
 use highwater::config::{BrokerSettings, PropertiesFile, Sources, load};
 use kafka_protocol::messages::*;
-use kafka_protocol::protocol::{Decodable, StrBytes};
-use serde_json::Value;
+use kafka_protocol::protocol::StrBytes;
 
 use crate::broker::TestBroker;
-use crate::captures::unhex;
 use crate::peer::{Peer, api};
+use crate::recording::{self, Step, assert_no_step_differs, decoded, difference};
 use crate::translation::Translation;
 
 const STEPS: &[u8] = include_bytes!("../golden/admin/steps.jsonl.gz");
@@ -37,86 +34,32 @@ const NOT_SERVED: &[&str] = &[
     "groups and client metrics after",
 ];
 
-/// One request and Kafka's answer, bodies only.
-struct Step {
-    name: String,
-    key: i16,
-    version: i16,
-    request: Bytes,
-    response: Bytes,
-}
-
-fn steps() -> Vec<Step> {
-    let mut lines = String::new();
-    GzDecoder::new(STEPS).read_to_string(&mut lines).expect("gzip");
-    lines.lines().map(step).collect()
-}
-
-fn step(line: &str) -> Step {
-    let line: Value = serde_json::from_str(line).expect("JSON");
-    let number = |name: &str| line[name].as_i64().expect("a number") as i16;
-    let bytes = |name: &str| unhex(line[name].as_str().expect("hex"));
-    Step {
-        name: line["step"].as_str().expect("a name").to_owned(),
-        key: number("apiKey"),
-        version: number("apiVersion"),
-        request: bytes("request"),
-        response: bytes("response"),
-    }
-}
-
-fn settings(bound: &BrokerSettings) -> BrokerSettings {
+fn settings() -> BrokerSettings {
     let file = PropertiesFile { path: "server.properties".into(), bytes: PROPERTIES.into() };
-    let loaded = load(Sources { file: Some(file), ..Sources::default() }).expect("settings");
-    BrokerSettings {
-        listeners: bound.listeners.clone(),
-        log_dirs: bound.log_dirs.clone(),
-        metadata_log_dir: bound.metadata_log_dir.clone(),
-        ..loaded.settings
-    }
+    load(Sources { file: Some(file), ..Sources::default() }).expect("settings").settings
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn admin_requests_are_answered_as_kafka_answers_them() {
-    let broker = TestBroker::start_with(|bound| *bound = settings(bound)).await;
+    let broker = TestBroker::start_from(settings(), |_| {}).await;
     let mut peer = Peer::connect(broker.address).await;
     let mut ids = Translation::default();
     let mut differences = Vec::new();
-    let steps = steps();
+    let steps = recording::steps(STEPS);
     assert!(steps.len() > 200, "the recording is complete");
     for step in steps.iter().filter(|step| !NOT_SERVED.contains(&step.name.as_str())) {
         let request = ids.to_ours(&step.request);
         let answer = peer.ask(api(step.key), step.version, &request).await;
         let answer = answer.unwrap_or_else(|| panic!("{}: closed", step.name));
         learn(&mut ids, step, &answer);
-        let theirs = comparable(step.key, step.version, ids.to_ours(&step.response));
+        let theirs = comparable(step.key, step.version, ids.to_ours(step.theirs()));
         let ours = comparable(step.key, step.version, answer);
         if theirs != ours {
-            differences.push(format!(
-                "{} v{}:\n{}",
-                step.name,
-                step.version,
-                difference(&theirs, &ours)
-            ));
+            differences.push(difference(step, &theirs, &ours));
         }
     }
     broker.stop().await;
-    assert!(
-        differences.is_empty(),
-        "{} steps differ\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
-}
-
-/// The lines that differ.
-fn difference(theirs: &str, ours: &str) -> String {
-    let (theirs, ours): (Vec<&str>, Vec<&str>) = (theirs.lines().collect(), ours.lines().collect());
-    let same = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
-    let around = |lines: &[&str]| {
-        lines[same.saturating_sub(8).min(lines.len())..(same + 8).min(lines.len())].join("\n")
-    };
-    format!("  Kafka:\n{}\n  we:\n{}", around(&theirs), around(&ours))
+    assert_no_step_differs(&differences);
 }
 
 /// Topics that were created are the same ones if they have the same names.
@@ -128,19 +71,12 @@ fn learn(ids: &mut Translation, step: &Step, answer: &Bytes) {
         _ => return,
     };
     let ours = told(step.version, answer);
-    for (name, id) in told(step.version, &step.response) {
+    for (name, id) in told(step.version, step.theirs()) {
         match ours.get(&name) {
             Some(ours) if *ours != [0; 16] => ids.add(&id, ours),
             _ => {}
         }
     }
-}
-
-fn decoded<M: Decodable>(version: i16, body: &Bytes) -> M {
-    let mut body = body.clone();
-    let message = M::decode(&mut body, version).expect("decodes");
-    assert!(body.is_empty(), "nothing behind the message");
-    message
 }
 
 fn created_ids(version: i16, body: &Bytes) -> HashMap<String, [u8; 16]> {

@@ -28,13 +28,14 @@ impl TestBroker {
 
     /// With settings as the command line gives them.
     pub(crate) async fn start_set(settings: &[(&str, &str)]) -> Self {
-        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        let flags = settings.iter().map(owned).collect();
-        let loaded = load(Sources { flags, ..Sources::default() }).expect("settings");
-        Self::start_from(loaded.settings, |_| {}).await
+        Self::start_from(given(settings), |_| {}).await
     }
 
-    async fn start_from(base: BrokerSettings, change: impl FnOnce(&mut BrokerSettings)) -> Self {
+    /// With `base` but for what every test has of its own, changed by `change`.
+    pub(crate) async fn start_from(
+        base: BrokerSettings,
+        change: impl FnOnce(&mut BrokerSettings),
+    ) -> Self {
         let directory = TempDir::new().expect("a directory for the test");
         let mut settings = BrokerSettings {
             listeners: vec![Listener {
@@ -58,6 +59,13 @@ impl TestBroker {
         self.running.stop().await.expect("the logs close");
         drop(self.directory);
     }
+}
+
+/// Settings as the command line gives them.
+pub(crate) fn given(settings: &[(&str, &str)]) -> BrokerSettings {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let flags = settings.iter().map(owned).collect();
+    load(Sources { flags, ..Sources::default() }).expect("settings").settings
 }
 
 impl Deref for TestBroker {

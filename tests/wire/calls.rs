@@ -36,7 +36,10 @@ impl Session {
 
     /// A broker with settings changed by `change`.
     pub(crate) async fn start_with(change: impl FnOnce(&mut BrokerSettings)) -> Self {
-        let broker = TestBroker::start_with(change).await;
+        Self::with(TestBroker::start_with(change).await).await
+    }
+
+    pub(crate) async fn with(broker: TestBroker) -> Self {
         let peer = Peer::connect(broker.address).await;
         Self { broker, peer }
     }

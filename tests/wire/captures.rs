@@ -1,10 +1,9 @@
 //! What real clients sent to Apache Kafka 4.4.0, and its answers (`tests/golden/README.md`).
 
-use std::io::Read;
-
 use bytes::Bytes;
-use flate2::read::GzDecoder;
 use serde_json::Value;
+
+use crate::recording;
 
 /// A request and its answer; frames without their length.
 pub(crate) struct Capture {
@@ -42,24 +41,15 @@ pub(crate) fn of(key: i16) -> Vec<Capture> {
 }
 
 fn read(client: &str, packed: &[u8]) -> Vec<Capture> {
-    let mut lines = String::new();
-    GzDecoder::new(packed).read_to_string(&mut lines).expect("gzip");
-    lines.lines().map(|line| parse(client, line)).collect()
+    recording::lines(packed).iter().map(|line| parse(client, line)).collect()
 }
 
-fn parse(client: &str, line: &str) -> Capture {
-    let line: Value = serde_json::from_str(line).expect("JSON");
-    let number = |name: &str| line[name].as_i64().expect("a number") as i16;
+fn parse(client: &str, line: &Value) -> Capture {
     Capture {
         client: client.to_owned(),
-        key: number("apiKey"),
-        version: number("apiVersion"),
-        request: unhex(line["request"].as_str().expect("hex")),
-        response: line["response"].as_str().map(unhex),
+        key: recording::number(line, "apiKey"),
+        version: recording::number(line, "apiVersion"),
+        request: recording::bytes(line, "request").expect("hex"),
+        response: recording::bytes(line, "response"),
     }
-}
-
-pub(crate) fn unhex(text: &str) -> Bytes {
-    let byte = |i| u8::from_str_radix(&text[i..i + 2], 16).expect("hex");
-    (0..text.len()).step_by(2).map(byte).collect()
 }

@@ -10,10 +10,10 @@ use kafka_protocol::messages::{
     DescribeConfigsRequest, DescribeConfigsResponse, IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse, ListConfigResourcesRequest, ListConfigResourcesResponse,
 };
-use kafka_protocol::protocol::StrBytes;
 
 use crate::calls::Session;
 use crate::connections::ping;
+use crate::member::text;
 use crate::peer::{Peer, api, request};
 use crate::records::batch;
 
@@ -33,10 +33,6 @@ const UNSUPPORTED_VERSION: i16 = 35;
 const INVALID_CONFIG: i16 = 40;
 const INVALID_REQUEST: i16 = 42;
 const POLICY_VIOLATION: i16 = 44;
-
-fn text(text: &str) -> StrBytes {
-    StrBytes::from_string(text.to_owned())
-}
 
 async fn set(session: &mut Session, kind: i8, name: &str, key: &str, value: Option<&str>) {
     let (code, message) = try_set(session, kind, name, key, value).await;

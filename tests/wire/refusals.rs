@@ -4,17 +4,13 @@
 //! Every field out of its range, ids of other groups, of members that are gone and of nobody, in every state that a group of
 //! either protocol can be in; members of one protocol that call the APIs of the other; foreign bytes in subscriptions.
 
-use std::io::Read;
-
 use bytes::Bytes;
-use flate2::read::GzDecoder;
 use kafka_protocol::messages::*;
-use kafka_protocol::protocol::{Decodable, StrBytes};
-use serde_json::Value;
+use kafka_protocol::protocol::StrBytes;
 
 use crate::broker::TestBroker;
-use crate::captures::unhex;
 use crate::peer::{Peer, api, request};
+use crate::recording::{self, Step, assert_no_step_differs, decoded, difference};
 use crate::translation::Translation;
 
 const STEPS: &[u8] = include_bytes!("../golden/refusals/steps.jsonl.gz");
@@ -50,36 +46,12 @@ enum Event {
     Until,
 }
 
-struct Step {
-    event: Event,
-    name: String,
-    key: i16,
-    version: i16,
-    request: Bytes,
-    response: Option<Bytes>,
-}
-
-fn steps() -> Vec<Step> {
-    let mut lines = String::new();
-    GzDecoder::new(STEPS).read_to_string(&mut lines).expect("gzip");
-    lines.lines().map(step).collect()
-}
-
-fn step(line: &str) -> Step {
-    let line: Value = serde_json::from_str(line).expect("JSON");
-    let number = |name: &str| line[name].as_i64().expect("a number");
-    Step {
-        event: match line["event"].as_str() {
-            Some("ask") => Event::Ask,
-            Some("send") => Event::Send,
-            Some("until") => Event::Until,
-            other => panic!("{other:?}"),
-        },
-        name: line["step"].as_str().expect("a name").to_owned(),
-        key: number("apiKey") as i16,
-        version: number("apiVersion") as i16,
-        request: unhex(line["request"].as_str().expect("hex")),
-        response: line["response"].as_str().map(unhex),
+fn event(step: &Step) -> Event {
+    match step.line["event"].as_str() {
+        Some("ask") => Event::Ask,
+        Some("send") => Event::Send,
+        Some("until") => Event::Until,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -90,23 +62,24 @@ async fn requests_of_groups_that_no_client_should_send_are_answered_as_kafka_ans
     let mut waiting = Vec::new();
     let mut ids = Translation::default();
     let mut differences = Vec::new();
-    let steps = steps();
+    let steps = recording::steps(STEPS);
     assert!(steps.len() > 6_000, "the recording is complete");
     let is_served = |step: &&Step| api(step.key).versions.contains(&step.version);
     for step in steps.iter().filter(is_served) {
         let body = ids.to_ours(&step.request);
         let api = api(step.key);
-        if step.event == Event::Send {
+        let event = event(step);
+        if event == Event::Send {
             let mut other = Peer::connect(broker.address).await;
             other.send_frame(&request(api, step.version, CORRELATION_ID, &body)).await;
             waiting.push(other);
             continue;
         }
-        let theirs = step.response.as_ref().expect("Kafka has closed no connection");
+        let theirs = step.theirs();
         let ours = loop {
             let answer = peer.ask(api, step.version, &body).await;
             let answer = answer.unwrap_or_else(|| panic!("{}: closed", step.name));
-            if step.event == Event::Ask || answer == ids.to_ours(theirs) {
+            if event == Event::Ask || answer == ids.to_ours(theirs) {
                 break answer;
             }
         };
@@ -126,18 +99,12 @@ async fn requests_of_groups_that_no_client_should_send_are_answered_as_kafka_ans
         }
     }
     broker.stop().await;
-    assert!(
-        differences.is_empty(),
-        "{} steps differ\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
+    assert_no_step_differs(&differences);
 }
 
 /// Ids that an answer tells: of topics, and of members that the broker has named.
 fn learn(ids: &mut Translation, step: &Step, ours: &Bytes) {
-    let theirs = step.response.as_ref().expect("an answer");
-    for (theirs, ours) in told(step, theirs).iter().zip(told(step, ours)) {
+    for (theirs, ours) in told(step, step.theirs()).iter().zip(told(step, ours)) {
         if !theirs.is_empty() && !ours.is_empty() {
             ids.add(theirs, &ours);
         }
@@ -159,13 +126,6 @@ fn told(step: &Step, answer: &Bytes) -> Vec<Vec<u8>> {
         }
         _ => Vec::new(),
     }
-}
-
-fn decoded<M: Decodable>(version: i16, body: &Bytes) -> M {
-    let mut body = body.clone();
-    let message = M::decode(&mut body, version).expect("decodes");
-    assert!(body.is_empty(), "nothing behind the message");
-    message
 }
 
 /// An answer as text, without what may differ: the order of elements that are in no order, words for people.
@@ -296,15 +256,4 @@ fn first_error(step: &Step, answer: &Bytes) -> i16 {
         }
         other => panic!("API {other} is not expected to differ"),
     }
-}
-
-/// The step, and the lines that differ.
-fn difference(step: &Step, theirs: &str, ours: &str) -> String {
-    let (theirs, ours): (Vec<&str>, Vec<&str>) = (theirs.lines().collect(), ours.lines().collect());
-    let same = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
-    let from = |lines: &[&str]| {
-        lines[same.saturating_sub(3).min(lines.len())..(same + 5).min(lines.len())].join("\n")
-    };
-    let Step { name, key, version, .. } = step;
-    format!("{name} ({key} v{version}):\n  Kafka:\n{}\n  we:\n{}", from(&theirs), from(&ours))
 }

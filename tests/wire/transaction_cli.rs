@@ -1,28 +1,14 @@
 //! `highwater txn` and the metrics of transactions, as an operator meets them.
 
-use bytes::Bytes;
 use highwater::cli::CommandError;
-use highwater::config::{Sources, load};
 use highwater::env::{Clock, SystemClock};
-use highwater::log::builder::{BatchBuilder, BatchTemplate};
-use highwater::types::{ProducerEpoch, ProducerId, Timestamp};
-use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
-use kafka_protocol::messages::{
-    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, EndTxnRequest, EndTxnResponse,
-    FindCoordinatorRequest, FindCoordinatorResponse, InitProducerIdRequest, InitProducerIdResponse,
-    ProduceResponse, TransactionalId,
-};
-use kafka_protocol::protocol::StrBytes;
+use highwater::types::Timestamp;
+use kafka_protocol::messages::{AddPartitionsToTxnResponse, EndTxnResponse, ProduceResponse};
 
-use crate::calls::{INIT_PRODUCER_ID, PRODUCE, Session, produce_request};
+use crate::broker::{TestBroker, given};
+use crate::calls::{PRODUCE, Session};
 use crate::operator::{self, fields, value};
-use crate::pipelining::topic_name;
-
-const FIND_COORDINATOR: i16 = 10;
-const ADD_PARTITIONS_TO_TXN: i16 = 24;
-const END_TXN: i16 = 26;
-/// FindCoordinator's key type of transactional ids.
-const TRANSACTION: i8 = 1;
+use crate::transactional::{ADD_PARTITIONS_TO_TXN, END_TXN, Producer};
 
 /// What the records of the tests are older than: one minute, but not two.
 const AGE_MS: i64 = 90_000;
@@ -32,31 +18,12 @@ struct Shop {
     session: Session,
 }
 
-/// A producer of version 1.
-struct Producer {
-    transactional_id: TransactionalId,
-    id: i64,
-    epoch: i16,
-}
-
 impl Shop {
     async fn open(settings: &[(&str, &str)]) -> Self {
-        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        let flags = settings.iter().map(owned).collect();
-        let given = load(Sources { flags, ..Sources::default() }).unwrap().settings;
-        let mut session = Session::start_with(|settings| {
-            let (listeners, log_dirs) = (settings.listeners.clone(), settings.log_dirs.clone());
-            let metadata_log_dir = settings.metadata_log_dir.clone();
-            let http_listen = Some("127.0.0.1:0".to_owned());
-            *settings = highwater::config::BrokerSettings {
-                listeners,
-                log_dirs,
-                metadata_log_dir,
-                http_listen,
-                ..given
-            };
-        })
-        .await;
+        let http = Some("127.0.0.1:0".to_owned());
+        let broker =
+            TestBroker::start_from(given(settings), |settings| settings.http_listen = http).await;
+        let mut session = Session::with(broker).await;
         session.create("orders", 2, &[]).await;
         Self { session }
     }
@@ -66,30 +33,11 @@ impl Shop {
     }
 
     async fn producer(&mut self, id: &str) -> Producer {
-        let key = StrBytes::from_string(id.to_owned());
-        let find = FindCoordinatorRequest::default()
-            .with_key_type(TRANSACTION)
-            .with_coordinator_keys(vec![key.clone()]);
-        let found: FindCoordinatorResponse = self.session.call(FIND_COORDINATOR, 4, &find).await;
-        assert_eq!(found.coordinators[0].error_code, 0);
-        let transactional_id = TransactionalId(key);
-        let init = InitProducerIdRequest::default()
-            .with_transactional_id(Some(transactional_id.clone()))
-            .with_transaction_timeout_ms(600_000);
-        let got: InitProducerIdResponse = self.session.call(INIT_PRODUCER_ID, 4, &init).await;
-        assert_eq!(got.error_code, 0);
-        Producer { transactional_id, id: got.producer_id.0, epoch: got.producer_epoch }
+        Producer::begin(&mut self.session, id, 600_000).await
     }
 
     async fn add(&mut self, producer: &Producer, partition: i32) {
-        let added = AddPartitionsToTxnTopic::default()
-            .with_name(topic_name("orders"))
-            .with_partitions(vec![partition]);
-        let add = AddPartitionsToTxnRequest::default()
-            .with_v3_and_below_transactional_id(producer.transactional_id.clone())
-            .with_v3_and_below_producer_id(producer.id.into())
-            .with_v3_and_below_producer_epoch(producer.epoch)
-            .with_v3_and_below_topics(vec![added]);
+        let add = producer.add("orders", partition);
         let answer: AddPartitionsToTxnResponse =
             self.session.call(ADD_PARTITIONS_TO_TXN, 3, &add).await;
         let result = &answer.results_by_topic_v3_and_below[0].results_by_partition[0];
@@ -98,39 +46,20 @@ impl Shop {
 
     /// Three records; the code of the answer.
     async fn write(&mut self, producer: &Producer, partition: i32) -> i16 {
-        let batch = records(producer);
-        let mut request = produce_request("orders", partition, Some(batch));
-        request.transactional_id = Some(producer.transactional_id.clone());
+        let time = Timestamp::new(SystemClock::default().wall().get() - AGE_MS);
+        let request = producer.produce(("orders", partition), 0, &[time; 3]);
         let answer: ProduceResponse = self.session.call(PRODUCE, 11, &request).await;
         answer.responses[0].partition_responses[0].error_code
     }
 
     async fn end(&mut self, producer: &Producer, commits: bool) {
-        let end = EndTxnRequest::default()
-            .with_transactional_id(producer.transactional_id.clone())
-            .with_producer_id(producer.id.into())
-            .with_producer_epoch(producer.epoch)
-            .with_committed(commits);
-        let answer: EndTxnResponse = self.session.call(END_TXN, 3, &end).await;
+        let answer: EndTxnResponse = self.session.call(END_TXN, 3, &producer.end(commits)).await;
         assert_eq!(answer.error_code, 0);
     }
 
     async fn metric(&self, series: &str) -> Option<f64> {
         value(&operator::metrics(&self.session.broker).await, series)
     }
-}
-
-fn records(producer: &Producer) -> Bytes {
-    let time = Timestamp::new(SystemClock::default().wall().get() - AGE_MS);
-    let mut builder = BatchBuilder::new(BatchTemplate {
-        transactional: true,
-        producer_id: ProducerId::new(producer.id),
-        producer_epoch: ProducerEpoch::new(producer.epoch),
-        base_sequence: 0,
-        ..BatchTemplate::default()
-    });
-    (0..3).for_each(|_| builder.append(time, None, Some(b"value")));
-    Bytes::from(builder.build().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,70 +1,24 @@
 //! Whole transactions in flight on one connection: each request takes effect before the next one does.
 
 use bytes::Bytes;
-use highwater::log::builder::{BatchBuilder, BatchTemplate};
-use highwater::types::{ProducerEpoch, ProducerId, Timestamp};
-use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
+use highwater::types::Timestamp;
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use kafka_protocol::messages::*;
-use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
+use kafka_protocol::protocol::{Decodable, Encodable};
 
-use crate::calls::{INIT_PRODUCER_ID, LIST_OFFSETS, PRODUCE, Session, produce_request};
+use crate::calls::{LIST_OFFSETS, PRODUCE, Session};
 use crate::peer::{api, body_of, encoded, framed, request};
 use crate::pipelining::topic_name;
-
-const FIND_COORDINATOR: i16 = 10;
-const ADD_PARTITIONS_TO_TXN: i16 = 24;
-const END_TXN: i16 = 26;
+use crate::transactional::{ADD_PARTITIONS_TO_TXN, END_TXN, Producer};
 
 const READ_COMMITTED: i8 = 1;
 
-fn name() -> TransactionalId {
-    StrBytes::from_static_str("pipelined").into()
+async fn begin(session: &mut Session) -> Producer {
+    Producer::begin(session, "pipelined", 60_000).await
 }
 
-/// The producer that has the transactional id from now on.
-async fn begin(session: &mut Session) -> (i64, i16) {
-    let asked = FindCoordinatorRequest::default().with_key_type(1).with_key(name().0);
-    let found: FindCoordinatorResponse = session.call(FIND_COORDINATOR, 3, &asked).await;
-    assert_eq!(found.error_code, 0);
-    let asked = InitProducerIdRequest::default()
-        .with_transactional_id(Some(name()))
-        .with_transaction_timeout_ms(60_000)
-        .with_producer_id((-1).into())
-        .with_producer_epoch(-1);
-    let told: InitProducerIdResponse = session.call(INIT_PRODUCER_ID, 5, &asked).await;
-    assert_eq!(told.error_code, 0);
-    (told.producer_id.0, told.producer_epoch)
-}
-
-fn add((id, epoch): (i64, i16)) -> AddPartitionsToTxnRequest {
-    let topic = AddPartitionsToTxnTopic::default().with_name(topic_name("t"));
-    AddPartitionsToTxnRequest::default()
-        .with_v3_and_below_transactional_id(name())
-        .with_v3_and_below_producer_id(id.into())
-        .with_v3_and_below_producer_epoch(epoch)
-        .with_v3_and_below_topics(vec![topic.with_partitions(vec![0])])
-}
-
-fn produce((id, epoch): (i64, i16), sequence: i32) -> ProduceRequest {
-    let mut batch = BatchBuilder::new(BatchTemplate {
-        transactional: true,
-        producer_id: ProducerId::new(id),
-        producer_epoch: ProducerEpoch::new(epoch),
-        base_sequence: sequence,
-        ..BatchTemplate::default()
-    });
-    batch.append(Timestamp::new(0), None, Some(b"value"));
-    let records = Bytes::from(batch.build().expect("memory"));
-    produce_request("t", 0, Some(records)).with_transactional_id(Some(name()))
-}
-
-fn end((id, epoch): (i64, i16), is_commit: bool) -> EndTxnRequest {
-    EndTxnRequest::default()
-        .with_transactional_id(name())
-        .with_producer_id(id.into())
-        .with_producer_epoch(epoch)
-        .with_committed(is_commit)
+fn produce(producer: &Producer, sequence: i32) -> ProduceRequest {
+    producer.produce(("t", 0), sequence, &[Timestamp::new(0)])
 }
 
 /// Requests that are sent at once.
@@ -134,10 +88,10 @@ async fn a_whole_transaction_of_version_1_may_be_in_flight() {
         // A producer that begins waits for the end of its transaction before.
         let me = begin(&mut session).await;
         let mut burst = Burst::default();
-        burst.add(ADD_PARTITIONS_TO_TXN, 3, &add(me));
-        burst.add(PRODUCE, 7, &produce(me, 0));
-        burst.add(PRODUCE, 7, &produce(me, 1));
-        burst.add(END_TXN, 4, &end(me, round % 2 == 0));
+        burst.add(ADD_PARTITIONS_TO_TXN, 3, &me.add("t", 0));
+        burst.add(PRODUCE, 7, &produce(&me, 0));
+        burst.add(PRODUCE, 7, &produce(&me, 1));
+        burst.add(END_TXN, 4, &me.end(round % 2 == 0));
         assert_eq!(burst.codes(&mut session).await, [0; 4], "round {round}");
         end_offset += 3;
         begin(&mut session).await;
@@ -150,20 +104,19 @@ async fn a_whole_transaction_of_version_1_may_be_in_flight() {
 async fn a_whole_transaction_of_version_2_may_be_in_flight() {
     let mut session = Session::start().await;
     session.create("t", 1, &[]).await;
-    let (id, mut epoch) = begin(&mut session).await;
+    let mut me = begin(&mut session).await;
     for round in 0..20 {
-        let me = (id, epoch);
         let mut burst = Burst::default();
-        burst.add(PRODUCE, 12, &produce(me, 0));
-        burst.add(PRODUCE, 12, &produce(me, 1));
-        burst.add(END_TXN, 5, &end(me, round % 2 == 0));
-        epoch += 1;
+        burst.add(PRODUCE, 12, &produce(&me, 0));
+        burst.add(PRODUCE, 12, &produce(&me, 1));
+        burst.add(END_TXN, 5, &me.end(round % 2 == 0));
+        me.epoch += 1;
         // Everybody knows what the epoch will be, so the next transaction may be in flight as well.
-        burst.add(END_TXN, 5, &end((id, epoch), false));
+        burst.add(END_TXN, 5, &me.end(false));
         let codes = burst.codes(&mut session).await;
         assert_eq!(codes[..3], [0; 3], "round {round}");
         if codes[3] == 0 {
-            epoch += 1;
+            me.epoch += 1;
         }
         assert!([0, 51].contains(&codes[3]), "round {round}: {}", codes[3]);
     }

@@ -5,17 +5,15 @@
 //! not shows in everything that follows.
 
 use std::fmt::Debug;
-use std::io::Read;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use flate2::read::GzDecoder;
 use kafka_protocol::messages::*;
-use kafka_protocol::protocol::{Decodable, StrBytes};
-use serde_json::Value;
+use kafka_protocol::protocol::StrBytes;
 
 use crate::broker::TestBroker;
 use crate::peer::{Peer, api};
+use crate::recording::{self, Step, assert_no_step_differs, decoded};
 use crate::translation::Translation;
 use crate::txn_offsets;
 
@@ -42,49 +40,13 @@ const DESCRIBE_PRODUCERS: i16 = 61;
 const DESCRIBE_TRANSACTIONS: i16 = 65;
 const LIST_TRANSACTIONS: i16 = 66;
 
-/// One request and Kafka's answer, bodies only.
-struct Step {
-    name: String,
-    /// Asked until the transaction before had ended.
-    again: bool,
-    key: i16,
-    version: i16,
-    request: Bytes,
-    response: Bytes,
-}
-
-fn steps() -> Vec<Step> {
-    let mut lines = String::new();
-    GzDecoder::new(STEPS).read_to_string(&mut lines).expect("gzip");
-    lines.lines().map(step).collect()
-}
-
-fn step(line: &str) -> Step {
-    let line: Value = serde_json::from_str(line).expect("JSON");
-    let number = |name: &str| line[name].as_i64().expect("a number") as i16;
-    let bytes = |name: &str| unhex(line[name].as_str().expect("hex"));
-    Step {
-        name: line["step"].as_str().expect("a name").to_owned(),
-        again: line["again"].as_bool().expect("a flag"),
-        key: number("apiKey"),
-        version: number("apiVersion"),
-        request: bytes("request"),
-        response: bytes("response"),
-    }
-}
-
-fn unhex(text: &str) -> Bytes {
-    let byte = |i| u8::from_str_radix(&text[i..i + 2], 16).expect("hex");
-    (0..text.len()).step_by(2).map(byte).collect()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_about_transactions_are_answered_as_kafka_answers_them() {
     let broker = TestBroker::start_set(SETTINGS).await;
     let mut peer = Peer::connect(broker.address).await;
     let mut replay = Replay::default();
     let mut differences = Vec::new();
-    let steps = steps();
+    let steps = recording::steps(STEPS);
     assert!(steps.len() > 1000, "the recording is complete");
     for step in &steps {
         let (theirs, ours) = replay.compare(&mut peer, step).await;
@@ -94,8 +56,7 @@ async fn requests_about_transactions_are_answered_as_kafka_answers_them() {
         }
     }
     broker.stop().await;
-    let count = differences.len();
-    assert!(differences.is_empty(), "{count} steps differ\n{}", differences.join("\n"));
+    assert_no_step_differs(&differences);
 }
 
 #[derive(Default)]
@@ -113,7 +74,7 @@ impl Replay {
         loop {
             let answer = self.answer(peer, step, &request).await;
             learn(&mut self.ids, step, &answer);
-            let theirs = comparable(step.key, step.version, &self.ids.to_ours(&step.response));
+            let theirs = comparable(step.key, step.version, &self.ids.to_ours(step.theirs()));
             let ours = comparable(step.key, step.version, &answer);
             if theirs == ours {
                 return (theirs, ours);
@@ -130,7 +91,7 @@ impl Replay {
 
     async fn answer(&mut self, peer: &mut Peer, step: &Step, request: &Bytes) -> Bytes {
         match self.waited.take() {
-            Some((asked, answer)) if asked == request && step.again => answer,
+            Some((asked, answer)) if asked == request && is_asked_again(step) => answer,
             _ => {
                 let answer = peer.ask(api(step.key), step.version, request).await;
                 answer.unwrap_or_else(|| panic!("{}: closed", step.name))
@@ -144,9 +105,14 @@ fn is_sent_away(answer: &str) -> bool {
     answer.contains("error_code: 51")
 }
 
+/// True if it was asked until the transaction before had ended.
+fn is_asked_again(step: &Step) -> bool {
+    step.line["again"].as_bool().expect("a flag")
+}
+
 /// True if the end of the transaction is still awaited.
 fn is_repeated(step: &Step, answer: &str) -> bool {
-    step.again && (is_sent_away(answer) || answer.contains("\"Prepare"))
+    is_asked_again(step) && (is_sent_away(answer) || answer.contains("\"Prepare"))
 }
 
 /// Topics that were created are the same ones if they have the same names.
@@ -158,14 +124,7 @@ fn learn(ids: &mut Translation, step: &Step, answer: &Bytes) {
         let created: CreateTopicsResponse = decoded(step.version, body);
         created.topics[0].topic_id.into_bytes()
     };
-    ids.add(&id(&step.response), &id(answer));
-}
-
-fn decoded<M: Decodable>(version: i16, body: &Bytes) -> M {
-    let mut body = body.clone();
-    let message = M::decode(&mut body, version).expect("decodes");
-    assert!(body.is_empty(), "nothing behind the message");
-    message
+    ids.add(&id(step.theirs()), &id(answer));
 }
 
 /// An answer as text, without what may differ: the order of elements (Kafka's is that of its hash tables, ours that of the
