@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use highwater::config::TopicSettings;
-use highwater::env::{Env, FileSystem, ManualClock, Random, SeededRandom};
+use highwater::env::{FileSystem, Random, SeededRandom};
 use highwater::log::batch::BatchHeader;
 use highwater::log::scan::scan;
 use highwater::log::{AppendError, Log, OpenLog, StartMode};
@@ -37,18 +37,13 @@ fn directory() -> PathBuf {
 }
 
 fn args(disk: &SimulatedDisk, seed: u64, start: StartMode, log_start: Offset) -> OpenLog {
-    let env = Env {
-        clock: Arc::new(ManualClock::new(NOW)),
-        random: Arc::new(SeededRandom::new(seed)),
-        files: Arc::new(disk.clone()),
-    };
     let settings = TopicSettings {
         segment_bytes: 3_000,
         index_interval_bytes: 300,
         retention_bytes: 9_000,
         ..TopicSettings::default()
     };
-    OpenLog { start, log_start, ..open_args(&env, &directory(), settings) }
+    OpenLog { start, log_start, ..open_args(&disk.env(seed), &directory(), settings) }
 }
 
 /// What the world outside the log knows.

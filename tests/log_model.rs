@@ -12,10 +12,9 @@ mod support;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use highwater::config::TopicSettings;
-use highwater::env::{Env, FileSystem, ManualClock, OpenMode, Random, SeededRandom};
+use highwater::env::{FileSystem, OpenMode, Random, SeededRandom};
 use highwater::log::scan::scan;
 use highwater::log::{Log, OpenLog, ReadError, ReadLimit, StartMode, TimeQuery};
 use highwater::types::{LeaderEpoch, Offset, Timestamp};
@@ -76,11 +75,6 @@ impl Model {
     }
 
     fn args(&self, start: StartMode) -> OpenLog {
-        let env = Env {
-            clock: Arc::new(ManualClock::new(NOW)),
-            random: Arc::new(SeededRandom::new(self.seed)),
-            files: Arc::new(self.disk.clone()),
-        };
         let settings = TopicSettings {
             segment_bytes: 2_500,
             segment_ms: 400,
@@ -91,7 +85,7 @@ impl Model {
             ..TopicSettings::default()
         };
         let log_start = Offset::new(self.log_start);
-        OpenLog { start, log_start, ..open_args(&env, &directory(), settings) }
+        OpenLog { start, log_start, ..open_args(&self.disk.env(self.seed), &directory(), settings) }
     }
 
     fn end(&self) -> i64 {

@@ -12,10 +12,9 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use highwater::config::TopicSettings;
-use highwater::env::{Env, ManualClock, SeededRandom};
+use highwater::env::SeededRandom;
 use highwater::log::batch::BatchHeader;
 use highwater::log::scan::scan;
 use highwater::log::{Admission, AppendError, Log, OpenLog, ReadLimit, StartMode};
@@ -99,11 +98,6 @@ impl Model {
     }
 
     fn open(&self, start: StartMode) -> Log {
-        let env = Env {
-            clock: Arc::new(ManualClock::new(NOW)),
-            random: Arc::new(SeededRandom::new(self.seed)),
-            files: Arc::new(self.disk.clone()),
-        };
         let settings = TopicSettings {
             segment_bytes: 1_500,
             index_interval_bytes: 200,
@@ -112,7 +106,11 @@ impl Model {
             ..TopicSettings::default()
         };
         let log_start = Offset::new(self.log_start);
-        let args = OpenLog { start, log_start, ..open_args(&env, &directory(), settings) };
+        let args = OpenLog {
+            start,
+            log_start,
+            ..open_args(&self.disk.env(self.seed), &directory(), settings)
+        };
         Log::open(args).unwrap_or_else(|error| panic!("seed {}: {error}", self.seed))
     }
 

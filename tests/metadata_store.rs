@@ -12,26 +12,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Barrier, Mutex};
 
-use highwater::env::{Env, ManualClock, Random, SeededRandom};
+use highwater::env::{Random, SeededRandom};
 use highwater::metadata::{
     ConfigChange, ConfigResource, MetadataError, MetadataStore, NewTopic, OpenMetadata, TopicRef,
 };
 use highwater::storage::LogDirectory;
-use highwater::types::{BrokerId, PartitionIndex, Timestamp, TopicId, TopicName};
+use highwater::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 use support::simulated_disk::{SimulatedDisk, below};
 
 const NODE: BrokerId = BrokerId::new(3);
 
-fn env(disk: &SimulatedDisk, seed: u64) -> Env {
-    Env {
-        clock: Arc::new(ManualClock::new(Timestamp::new(1_700_000_000_000))),
-        random: Arc::new(SeededRandom::new(seed)),
-        files: Arc::new(disk.clone()),
-    }
-}
-
 fn try_open(disk: &SimulatedDisk, seed: u64, snapshot_after: u64) -> Result<MetadataStore, String> {
-    let env = env(disk, seed);
+    let env = disk.env(seed);
     let directory = LogDirectory::open(&env, Path::new("/data"), NODE, None);
     let directory = directory.map_err(|e| e.to_string())?;
     let mut args = OpenMetadata::new(env, &directory, NODE);

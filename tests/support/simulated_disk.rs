@@ -14,10 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use highwater::env::{
-    DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError, OpenMode,
-    Random, SeededRandom,
+    DirEntry, DiskSpace, EntryKind, Env, File, FileLock, FileStat, FileSystem, LockError,
+    ManualClock, OpenMode, Random, SeededRandom,
 };
 use highwater::types::Timestamp;
+
+use super::logs::NOW;
 
 #[derive(Clone, Debug)]
 pub struct SimulatedDisk(Arc<Mutex<State>>);
@@ -122,6 +124,15 @@ impl SimulatedDisk {
             limit_bytes: usize::MAX,
             operations_left: None,
         })))
+    }
+
+    /// A machine with this disk, where everything happens at one moment.
+    pub fn env(&self, seed: u64) -> Env {
+        Env {
+            clock: Arc::new(ManualClock::new(NOW)),
+            random: Arc::new(SeededRandom::new(seed)),
+            files: Arc::new(self.clone()),
+        }
     }
 
     /// The disk is full at so many bytes in all files together.
