@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Broker;
 use super::fetch::{FetchError, check_leader_epoch};
 use super::partition::Partition;
-use super::registry::Lookup;
+use super::registry::{Lookup, Readable};
 use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
 use crate::log::{Isolation, TimeQuery};
@@ -91,9 +91,11 @@ impl Broker {
 /// True if the answer needs neither a log to be opened nor files to be searched.
 fn is_quick(question: &OffsetQuestion) -> bool {
     let searches = matches!(question.query, OffsetQuery::MaxTimestamp | OffsetQuery::At(_));
-    match question.partition {
+    match &question.partition {
         Lookup::Open(_) => !searches,
-        Lookup::Closed(_) => false,
+        Lookup::Closed(closed) => {
+            matches!(closed.readable(), Readable::Unwritten(_) | Readable::Removed)
+        }
         Lookup::Unknown => true,
     }
 }
@@ -117,9 +119,13 @@ async fn answer_on_blocking_pool(
 ) -> ListedOffsets {
     let opened = off_thread(move || {
         for question in &mut questions {
-            if let Lookup::Closed(closed) = &question.partition
-                && let Ok(partition) = closed.open()
-            {
+            let Lookup::Closed(closed) = &question.partition else { continue };
+            let opened = match closed.readable() {
+                Readable::Open(partition) => Ok(partition),
+                Readable::OnDisk => closed.open(),
+                Readable::Unwritten(_) | Readable::Removed => continue,
+            };
+            if let Ok(partition) = opened {
                 question.partition = Lookup::Open(partition);
             }
         }
@@ -136,11 +142,26 @@ fn answer_all(questions: &[OffsetQuestion], isolation: Isolation) -> ListedOffse
 }
 
 fn answer(question: &OffsetQuestion, isolation: Isolation) -> Result<ListedOffset, FetchError> {
-    let partition = match &question.partition {
-        Lookup::Open(partition) => partition,
-        Lookup::Closed(_) => return Err(FetchError::Storage),
+    let closed = match &question.partition {
+        Lookup::Open(partition) => return answer_open(partition, question, isolation),
+        Lookup::Closed(closed) => closed,
         Lookup::Unknown => return Err(FetchError::UnknownPartition),
     };
+    match closed.readable() {
+        // Since a moment ago: what was just written is in memory.
+        Readable::Open(partition) => answer_open(&partition, question, isolation),
+        Readable::Unwritten(leader_epoch) => answer_unwritten(question, leader_epoch),
+        // It was tried to open it.
+        Readable::OnDisk => Err(FetchError::Storage),
+        Readable::Removed => Err(FetchError::UnknownPartition),
+    }
+}
+
+fn answer_open(
+    partition: &Partition,
+    question: &OffsetQuestion,
+    isolation: Isolation,
+) -> Result<ListedOffset, FetchError> {
     if partition.is_retired() {
         return Err(FetchError::UnknownPartition);
     }
@@ -169,6 +190,25 @@ fn answer(question: &OffsetQuestion, isolation: Isolation) -> Result<ListedOffse
             Ok(known.map_or(ListedOffset::NONE, |(epoch, end)| untimed(end, epoch)))
         }
     }
+}
+
+/// An empty log.
+fn answer_unwritten(
+    question: &OffsetQuestion,
+    leader_epoch: LeaderEpoch,
+) -> Result<ListedOffset, FetchError> {
+    check_leader_epoch(question.current_leader_epoch, leader_epoch)?;
+    let zero_in =
+        |leader_epoch| ListedOffset { offset: Offset::ZERO, leader_epoch, ..ListedOffset::NONE };
+    Ok(match question.query {
+        OffsetQuery::Earliest => zero_in(LeaderEpoch::NONE),
+        OffsetQuery::Latest => zero_in(leader_epoch),
+        OffsetQuery::EndOfEpoch(epoch) if epoch == leader_epoch => zero_in(epoch),
+        OffsetQuery::MaxTimestamp
+        | OffsetQuery::At(_)
+        | OffsetQuery::Tiered
+        | OffsetQuery::EndOfEpoch(_) => ListedOffset::NONE,
+    })
 }
 
 fn search(

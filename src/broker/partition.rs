@@ -26,7 +26,7 @@ use super::data_directory::DataDirectory;
 use super::fetch::{FetchInterests, Gain};
 use super::sync::SyncLane;
 use super::sync_wait::SyncWait;
-use super::topic_partitions::TopicPartitions;
+use super::topic_partitions::{Slot, TopicPartitions};
 use super::topics::is_internal;
 use crate::config::{Durability, TopicSettings};
 use crate::log::batch::BatchHeader;
@@ -46,7 +46,7 @@ const INLINE_BYTES_MAX: usize = 256 << 10;
 #[derive(Debug)]
 pub struct Partition {
     topic: Arc<TopicPartitions>,
-    index: PartitionIndex,
+    slot: Arc<Slot>,
     directory: Arc<DataDirectory>,
     leader_epoch: AtomicI32,
     /// Epoch that the log is prepared for: an append in it writes nothing but the page cache. Below every epoch at first.
@@ -64,7 +64,6 @@ pub struct Partition {
     retired: AtomicBool,
     cleaning: CleaningState,
     sync_waits: Mutex<Vec<(Offset, Arc<SyncWait>)>>,
-    fetch_interests: FetchInterests,
 }
 
 /// What the mutex guards.
@@ -154,7 +153,7 @@ impl Partition {
     /// Takes over a log that was just opened and holds nothing unsynced; `cleaned_to` is the cleaner's checkpoint.
     pub fn new(
         topic: Arc<TopicPartitions>,
-        index: PartitionIndex,
+        slot: Arc<Slot>,
         directory: Arc<DataDirectory>,
         leader_epoch: LeaderEpoch,
         log: Log,
@@ -167,7 +166,7 @@ impl Partition {
         let sync_lane = if is_internal { SyncLane::Coordinators } else { SyncLane::Clients };
         Arc::new(Self {
             topic,
-            index,
+            slot,
             directory,
             leader_epoch: AtomicI32::new(leader_epoch.get()),
             prepared_epoch: AtomicI32::new(i32::MIN),
@@ -187,7 +186,6 @@ impl Partition {
             retired: AtomicBool::new(false),
             cleaning: CleaningState::new(cleaned_to),
             sync_waits: Mutex::new(Vec::new()),
-            fetch_interests: FetchInterests::default(),
         })
     }
 
@@ -198,12 +196,12 @@ impl Partition {
 
     /// Its number.
     pub fn index(&self) -> PartitionIndex {
-        self.index
+        self.slot.index
     }
 
     /// Name and number.
     pub fn name(&self) -> TopicPartition {
-        TopicPartition { topic: self.topic.name.clone(), partition: self.index }
+        TopicPartition { topic: self.topic.name.clone(), partition: self.index() }
     }
 
     /// The log directory that it lives in.
@@ -257,7 +255,7 @@ impl Partition {
 
     /// Fetches that wait for data of this partition.
     pub fn fetch_interests(&self) -> &FetchInterests {
-        &self.fetch_interests
+        self.slot.fetch_interests()
     }
 
     /// The log, for retention, DeleteRecords and closing; whoever changes it publishes with [`Partition::publish`].
@@ -418,7 +416,7 @@ impl Partition {
     /// Ends every wait: the directory is offline, or the partition is gone.
     pub fn abandon(&self) {
         self.settle_waits(|_| true);
-        self.fetch_interests.wake_all();
+        self.fetch_interests().wake_all();
     }
 
     /// The topic was deleted or the broker stops: refuses further appends and ends every wait.
@@ -522,7 +520,7 @@ impl Partition {
             true if stable_before < watermark_before => Gain::Released,
             true => Gain::All,
         };
-        self.fetch_interests.gained(gained, gain);
+        self.fetch_interests().gained(gained, gain);
     }
 
     fn settle_waits(&self, settled: impl Fn(Offset) -> bool) {

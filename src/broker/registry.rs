@@ -8,6 +8,7 @@ mod closed_retention;
 mod open;
 mod placement;
 mod remove;
+mod unwritten;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use parking_lot::{Mutex, RwLock};
 
 pub use self::open::OpenPartitionError;
 pub use self::placement::Placement;
+pub use self::unwritten::Readable;
 use super::agenda::Agenda;
 use super::data_directory::DataDirectory;
 use super::in_force::SettingsInForce;

@@ -9,6 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use parking_lot::{Mutex, RwLock};
 
 use super::data_directory::DataDirectory;
+use super::fetch::FetchInterests;
 use super::partition::Partition;
 use crate::config::{TopicSettings, Validation};
 use crate::env::ByteBudget;
@@ -51,6 +52,8 @@ pub struct Slot {
     pub index: PartitionIndex,
     open: ArcSwapOption<Partition>,
     state: Mutex<SlotState>,
+    /// Outlives the opening: who waits for the first record is woken by it.
+    fetch_interests: FetchInterests,
 }
 
 /// What the slot's lock guards: held while the log is opened.
@@ -124,12 +127,18 @@ impl TopicPartitions {
 impl Slot {
     fn new(index: PartitionIndex, directory: Option<Arc<DataDirectory>>) -> Self {
         let state = Mutex::new(SlotState { directory, removed: false });
-        Self { index, open: ArcSwapOption::empty(), state }
+        let fetch_interests = FetchInterests::default();
+        Self { index, open: ArcSwapOption::empty(), state, fetch_interests }
     }
 
     /// The partition if it is open.
     pub fn partition(&self) -> Option<Arc<Partition>> {
         self.open.load_full()
+    }
+
+    /// Fetches that wait for data of this partition, open or not.
+    pub fn fetch_interests(&self) -> &FetchInterests {
+        &self.fetch_interests
     }
 
     /// The slot's lock; held while its log is opened or removed, so on a blocking thread only.

@@ -54,6 +54,17 @@ impl TestBroker {
         Self { address: running.addresses()[0], running, directory }
     }
 
+    /// Names of the directories of partitions, in order.
+    pub(crate) fn partition_directories(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.directory.path()).expect("the directory is there");
+        let entries = entries.map(|entry| entry.expect("an entry"));
+        let directories = entries.filter(|entry| entry.path().is_dir());
+        let mut names: Vec<String> =
+            directories.map(|entry| entry.file_name().into_string().expect("a name")).collect();
+        names.sort();
+        names
+    }
+
     /// Stops it as a signal would.
     pub(crate) async fn stop(self) {
         self.running.stop().await.expect("the logs close");

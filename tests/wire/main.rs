@@ -50,4 +50,5 @@ mod transactions;
 mod translation;
 mod txn_markers;
 mod txn_offsets;
+mod unwritten;
 mod versions;

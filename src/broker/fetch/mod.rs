@@ -16,8 +16,7 @@ pub use self::plan::{EpochEnd, FetchError, check_leader_epoch};
 use self::read::{Attempt, Depth};
 pub use self::wait::{FetchInterests, FetchWait, Gain};
 use super::Broker;
-use super::partition::Partition;
-use super::registry::Lookup;
+use super::registry::{Lookup, Readable};
 use super::step::{Step, off_thread};
 use super::tally::{self, FetchWaiting};
 use crate::log::{AbortedTransaction, Isolation, Slice};
@@ -143,6 +142,7 @@ fn open_closed(mut request: Arc<Fetch>) -> Arc<Fetch> {
     if let Some(request) = Arc::get_mut(&mut request) {
         for asked in &mut request.partitions {
             if let Lookup::Closed(closed) = &asked.partition
+                && let Readable::OnDisk = closed.readable()
                 && let Ok(partition) = closed.open()
             {
                 asked.partition = Lookup::Open(partition);
@@ -162,10 +162,10 @@ impl<'a> Parked<'a> {
     fn register(request: &'a Fetch, attempt: &Attempt) -> Self {
         let wait = FetchWait::new(request.bytes_min.saturating_sub(attempt.bytes));
         for (asked, answer) in request.partitions.iter().zip(&attempt.answers) {
-            if let Some(partition) = open(asked) {
+            if let Some(interests) = interests(asked) {
                 let have = answer.as_ref().map_or(0, |fetched| fetched.records.len);
                 let room = asked.bytes_max.saturating_sub(have);
-                partition.fetch_interests().register(&wait, request.isolation, room);
+                interests.register(&wait, request.isolation, room);
             }
         }
         Self { wait, request }
@@ -174,15 +174,16 @@ impl<'a> Parked<'a> {
 
 impl Drop for Parked<'_> {
     fn drop(&mut self) {
-        for partition in self.request.partitions.iter().filter_map(open) {
-            partition.fetch_interests().deregister(&self.wait);
+        for interests in self.request.partitions.iter().filter_map(interests) {
+            interests.deregister(&self.wait);
         }
     }
 }
 
-fn open(asked: &FetchPartition) -> Option<&Arc<Partition>> {
+fn interests(asked: &FetchPartition) -> Option<&FetchInterests> {
     match &asked.partition {
-        Lookup::Open(partition) => Some(partition),
-        Lookup::Closed(_) | Lookup::Unknown => None,
+        Lookup::Open(partition) => Some(partition.fetch_interests()),
+        Lookup::Closed(closed) => Some(closed.fetch_interests()),
+        Lookup::Unknown => None,
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::plan::{Allowance, EpochEnd, FetchError, check_divergence, check_leader_epoch};
 use super::{Fetch, FetchPartition, Fetched, FetchedPartitions};
 use crate::broker::partition::{Ends, Partition};
-use crate::broker::registry::Lookup;
+use crate::broker::registry::{Lookup, Readable};
 use crate::log::{Isolation, ReadError, ReadLimit, Slice};
-use crate::types::Offset;
+use crate::types::{LeaderEpoch, Offset};
 
 /// Partitions that one pass on an async thread reads from cached files: each takes some ten system calls.
 const CACHED_READS_MAX: usize = 16;
@@ -81,8 +81,12 @@ impl Attempt {
     /// True if a partition shows more by now, or is gone: another pass will find something else.
     pub(super) fn is_outdated(&self, request: &Fetch) -> bool {
         let changed = |(asked, answer): (&FetchPartition, &Result<Fetched, FetchError>)| {
-            let (Lookup::Open(partition), Ok(fetched)) = (&asked.partition, answer) else {
-                return true;
+            let (partition, fetched) = match (&asked.partition, answer) {
+                (Lookup::Open(partition), Ok(fetched)) => (partition, fetched),
+                (Lookup::Closed(closed), Ok(_)) => {
+                    return !matches!(closed.readable(), Readable::Unwritten(_));
+                }
+                (Lookup::Unknown, _) | (_, Err(_)) => return true,
             };
             let ends = partition.ends();
             ends.high_watermark != fetched.high_watermark
@@ -103,12 +107,20 @@ fn read_partition(
     allowance: &Allowance,
     depth: Depth,
 ) -> Answer {
-    match (&asked.partition, depth) {
-        (Lookup::Open(partition), _) => read_open(partition, asked, isolation, allowance, depth),
-        (Lookup::Closed(_), Depth::Memory | Depth::Cached) => Err(NeedsFiles),
+    let readable = match &asked.partition {
+        Lookup::Open(partition) => {
+            return read_open(partition, asked, isolation, allowance, depth);
+        }
+        Lookup::Closed(closed) => closed.readable(),
+        Lookup::Unknown => Readable::Removed,
+    };
+    match (readable, depth) {
+        (Readable::Open(partition), _) => read_open(&partition, asked, isolation, allowance, depth),
+        (Readable::Unwritten(epoch), _) => Ok(read_unwritten(asked, isolation, epoch)),
+        (Readable::OnDisk, Depth::Memory | Depth::Cached) => Err(NeedsFiles),
         // It was tried to open it just before.
-        (Lookup::Closed(_), Depth::Files) => Ok(Err(FetchError::Storage)),
-        (Lookup::Unknown, _) => Ok(Err(FetchError::UnknownPartition)),
+        (Readable::OnDisk, Depth::Files) => Ok(Err(FetchError::Storage)),
+        (Readable::Removed, _) => Ok(Err(FetchError::UnknownPartition)),
     }
 }
 
@@ -138,6 +150,21 @@ fn read_open(
         Err(error) => return Ok(Err(error)),
     }
     list_aborted(fetched, &ends, asked.offset, end, depth)
+}
+
+/// An empty log.
+fn read_unwritten(
+    asked: &FetchPartition,
+    isolation: Isolation,
+    leader_epoch: LeaderEpoch,
+) -> Result<Fetched, FetchError> {
+    check_leader_epoch(asked.current_leader_epoch, leader_epoch)?;
+    check_divergence(asked.offset, asked.last_fetched_epoch, Offset::ZERO, None)?;
+    if asked.offset != Offset::ZERO {
+        return Err(FetchError::OutOfRange);
+    }
+    let aborted = (isolation == Isolation::ReadCommitted).then(Vec::new);
+    Ok(Fetched { aborted, ..Fetched::default() })
 }
 
 /// Everything that can be said without reading.

@@ -124,8 +124,8 @@ impl ClosedPartition {
         sync_whole(directory, &mut log, &path)?;
         let topic = Arc::clone(&self.topic);
         let directory = Arc::clone(directory);
-        let (index, epoch) = (self.slot.index, self.leader_epoch);
-        let partition = Partition::new(topic, index, directory, epoch, log, found.cleaned_to);
+        let (slot, epoch) = (Arc::clone(&self.slot), self.leader_epoch);
+        let partition = Partition::new(topic, slot, directory, epoch, log, found.cleaned_to);
         partition.consider_cleaning();
         Ok(partition)
     }

@@ -18,6 +18,7 @@ impl PartitionRegistry {
         for slot in topic.slots() {
             let mut state = slot.lock();
             state.removed = true;
+            slot.fetch_interests().wake_all();
             if let Some(partition) = slot.partition() {
                 partition.retire();
                 slot.set_partition(None);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::markers::MarkError;
 use crate::broker::Broker;
-use crate::broker::registry::Lookup;
+use crate::broker::registry::{Lookup, Readable};
 use crate::broker::step::BoxFuture;
 use crate::log::ActiveProducer;
 use crate::types::{Marker, TopicPartition};
@@ -53,7 +53,12 @@ impl Broker {
     ) -> Result<Vec<ActiveProducer>, DescribeProducersError> {
         let partition = match found {
             Lookup::Open(partition) => partition,
-            Lookup::Closed(closed) => closed.open().map_err(|_| DescribeProducersError::Storage)?,
+            Lookup::Closed(closed) => match closed.readable() {
+                Readable::Open(partition) => partition,
+                Readable::Unwritten(_) => return Ok(Vec::new()),
+                Readable::OnDisk => closed.open().map_err(|_| DescribeProducersError::Storage)?,
+                Readable::Removed => return Err(DescribeProducersError::UnknownPartition),
+            },
             Lookup::Unknown => return Err(DescribeProducersError::UnknownPartition),
         };
         if partition.is_retired() {

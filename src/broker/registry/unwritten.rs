@@ -1,0 +1,41 @@
+//! Partitions that nobody has written to: they have no directory, and reading them must not make one.
+
+use std::sync::Arc;
+
+use super::ClosedPartition;
+use crate::broker::fetch::FetchInterests;
+use crate::broker::partition::Partition;
+use crate::types::LeaderEpoch;
+
+/// What there is to read of a partition that was not open when it was looked up.
+#[derive(Debug)]
+pub enum Readable {
+    /// It is open by now.
+    Open(Arc<Partition>),
+    /// Nothing: no directory, no records, no producers. It begins and ends at offset 0, in the epoch of its leader.
+    Unwritten(LeaderEpoch),
+    /// Its log must be opened first, with [`ClosedPartition::open`].
+    OnDisk,
+    /// The topic was deleted meanwhile.
+    Removed,
+}
+
+impl ClosedPartition {
+    /// What there is to read at this moment. Opens nothing, blocks nowhere.
+    pub fn readable(&self) -> Readable {
+        if let Some(partition) = self.slot.partition() {
+            Readable::Open(partition)
+        } else if !self.registry.topics.read().contains_key(&self.topic.id) {
+            Readable::Removed
+        } else if self.registry.placement.found(&self.topic.name, self.slot.index).is_none() {
+            Readable::Unwritten(self.leader_epoch)
+        } else {
+            Readable::OnDisk
+        }
+    }
+
+    /// Fetches that wait for its data; the first write wakes them.
+    pub fn fetch_interests(&self) -> &FetchInterests {
+        self.slot.fetch_interests()
+    }
+}
