@@ -84,7 +84,7 @@ fn advice_on(code: ErrorCode) -> Option<&'static str> {
     } else if code == ErrorCode::NonEmptyGroup {
         Some("It has members; `highwater group describe GROUP --members` shows who.")
     } else if code == ErrorCode::NotCoordinator {
-        Some("Another broker of the cluster coordinates the group: name that one with --broker.")
+        Some("Another broker of the cluster is: name that one with --broker.")
     } else {
         None
     }

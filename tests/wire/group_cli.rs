@@ -4,7 +4,7 @@ use bytes::Bytes;
 use highwater::cli::CommandError;
 use highwater::env::{Clock, SystemClock};
 use highwater::kafka::client::{
-    Acks, Client, CommittedOffset, Connect, NewTopic, ProduceTo, REQUEST_TIMEOUT,
+    Acks, Client, CommittedOffset, Connect, Coordinated, NewTopic, ProduceTo, REQUEST_TIMEOUT,
 };
 use highwater::log::builder::{BatchBuilder, BatchTemplate};
 use highwater::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp};
@@ -58,7 +58,7 @@ impl Shop {
             leader_epoch: LeaderEpoch::NONE,
         };
         let offsets: Vec<CommittedOffset> = offsets.iter().map(entry).collect();
-        self.client.coordinator(group).await.unwrap();
+        self.client.coordinator(Coordinated::Group(group)).await.unwrap();
         let outcomes = self.client.commit(group, &offsets).await.unwrap();
         assert!(outcomes.iter().all(|outcome| outcome.refused.is_none()), "{outcomes:?}");
     }

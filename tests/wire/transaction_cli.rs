@@ -147,6 +147,28 @@ async fn a_transaction_that_nobody_will_end_is_found_and_ended() {
     shop.session.broker.stop().await;
 }
 
+/// Where nobody has ever used a group or a transaction, no topic keeps their state and no broker coordinates them.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_that_nobody_has_used_is_told_as_such_on_a_fresh_broker() {
+    for (line, said) in [
+        ("txn describe nobody", "transactional id nobody: "),
+        ("group describe nobody", "group nobody: "),
+        ("group delete nobody --yes", "group nobody: "),
+    ] {
+        let session = Session::start().await;
+        let refused = operator::run(&session.broker, line).await.unwrap_err();
+        assert_eq!(refused.exit_code(), 1, "{line}: {refused}");
+        let command = line.split(' ').next().unwrap();
+        let text = refused.to_string();
+        assert!(text.starts_with(said), "{line}: {text}");
+        assert!(
+            text.ends_with(&format!("\n`highwater {command} list` shows what there is.")),
+            "{line}: {text}"
+        );
+        session.broker.stop().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_there_and_what_is_asked_wrong_is_said() {
     let shop = Shop::open(&[]).await;

@@ -11,7 +11,7 @@ use crate::cli::CommandError;
 use crate::cli::session::{BrokerAddress, failed};
 use crate::cli::spoken::spoken;
 use crate::cli::table::Table;
-use crate::kafka::client::{Client, GroupDescription, GroupMember, GroupType};
+use crate::kafka::client::{Client, Coordinated, GroupDescription, GroupMember, GroupType};
 use crate::types::Offset;
 
 /// Which group, and what of it.
@@ -60,7 +60,7 @@ async fn state(
     group: &GroupDescription,
     out: &mut dyn Write,
 ) -> Result<(), CommandError> {
-    let coordinator = client.coordinator(&group.group).await;
+    let coordinator = client.coordinator(Coordinated::Group(&group.group)).await;
     let (node, address) = coordinator.map_err(|error| failed(&error))?;
     let epochs =
         group.epochs.map(|(group, assignment)| (group.to_string(), assignment.to_string()));

@@ -17,7 +17,7 @@ use crate::cli::session::{BrokerAddress, failed};
 use crate::cli::table::Table;
 use crate::env::{Clock, Disk, FileSystem, SystemClock};
 use crate::kafka::ErrorCode;
-use crate::kafka::client::{Client, CommittedOffset, OffsetAt, Topics};
+use crate::kafka::client::{Client, CommittedOffset, Coordinated, OffsetAt, Topics};
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp};
 
 /// Which group, which partitions, and where to.
@@ -143,7 +143,7 @@ fn read_file(path: &Path, group: &str) -> Result<Vec<Entry>, CommandError> {
 /// Members would overwrite what is set here with their next commit.
 async fn check_inactive(client: &mut Client, group: &str) -> Result<(), CommandError> {
     // Where nobody has ever used a group, this makes the topic that the offsets go to.
-    client.coordinator(group).await.map_err(|error| failed(&error))?;
+    client.coordinator(Coordinated::Group(group)).await.map_err(|error| failed(&error))?;
     match client.describe_group(group).await {
         Ok(described) if described.members.is_empty() => Ok(()),
         Ok(described) => {

@@ -8,8 +8,8 @@ use kafka_protocol::messages::consumer_group_describe_response::{
 };
 use kafka_protocol::messages::describe_groups_response::{DescribedGroup, DescribedGroupMember};
 use kafka_protocol::messages::{
-    ConsumerGroupDescribeRequest, DeleteGroupsRequest, DescribeGroupsRequest,
-    FindCoordinatorRequest, GroupId, ListGroupsRequest,
+    ConsumerGroupDescribeRequest, DeleteGroupsRequest, DescribeGroupsRequest, GroupId,
+    ListGroupsRequest,
 };
 
 use super::assignment::assigned_partitions;
@@ -24,9 +24,6 @@ const TYPES_FROM: i16 = 5;
 const DESCRIBE_GROUPS_VERSION: i16 = 6;
 const CONSUMER_GROUP_DESCRIBE_VERSION: i16 = 1;
 const DELETE_GROUPS_VERSION: i16 = 2;
-const FIND_COORDINATOR_VERSION: i16 = 5;
-/// First version that asks for several groups in one request.
-const COORDINATORS_FROM: i16 = 4;
 
 /// Kafka's name of the state of a group that does not exist.
 const DEAD: &str = "Dead";
@@ -92,40 +89,6 @@ pub struct GroupMember {
 }
 
 impl Client {
-    /// Makes sure that groups have a coordinator, which creates the topic of their offsets where it is not there yet, and
-    /// says where the group's is: its node id and address.
-    pub async fn coordinator(&mut self, group: &str) -> Result<(i32, String), ClientError> {
-        let mut patience = Patience::default();
-        loop {
-            match self.coordinator_once(group).await {
-                Err(error) if patience.allows(&error).await => {}
-                result => return result,
-            }
-        }
-    }
-
-    async fn coordinator_once(&mut self, group: &str) -> Result<(i32, String), ClientError> {
-        let version = self.link.version_of::<FindCoordinatorRequest>(FIND_COORDINATOR_VERSION)?;
-        let mut request = FindCoordinatorRequest::default();
-        if version >= COORDINATORS_FROM {
-            request.coordinator_keys = vec![codec::text(group)];
-        } else {
-            request.key = codec::text(group);
-        }
-        let answer = self.link.call(&request, version).await?;
-        let what = || format!("coordinator of group {group}");
-        let address = |host: &str, port: i32| format!("{host}:{port}");
-        if version < COORDINATORS_FROM {
-            ClientError::check(answer.error_code, None, what)?;
-            return Ok((answer.node_id.0, address(&answer.host, answer.port)));
-        }
-        let Some(found) = answer.coordinators.first() else {
-            return Err(self.link.malformed("the answer names no group"));
-        };
-        ClientError::check(found.error_code, found.error_message.as_deref(), what)?;
-        Ok((found.node_id.0, address(&found.host, found.port)))
-    }
-
     /// The groups of this broker in one of `states` and of one of `types`; empty lists stand for all.
     pub async fn list_groups(
         &mut self,

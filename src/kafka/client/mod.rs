@@ -7,6 +7,7 @@
 mod admin;
 mod assignment;
 mod committed;
+mod coordinator;
 mod data;
 mod error;
 mod groups;
@@ -18,6 +19,7 @@ pub use admin::{
     BrokerAddress, ClusterDescription, NewTopic, PartitionDescription, TopicDescription, Topics,
 };
 pub use committed::{CommittedOffset, PartitionOutcome};
+pub use coordinator::Coordinated;
 pub use data::{Acks, FetchFrom, Fetched, ListedOffset, ListedPartition, OffsetAt, ProduceTo};
 pub use error::ClientError;
 pub use groups::{GroupDescription, GroupMember, GroupType, ListedGroup};

@@ -16,7 +16,7 @@ use kafka_protocol::messages::{
 
 use super::admin::topic_name;
 use super::patience::Patience;
-use super::{Client, ClientError};
+use super::{Client, ClientError, Coordinated};
 use crate::kafka::codec;
 use crate::types::{
     Marker, Offset, Outcome, PartitionIndex, ProducerEpoch, ProducerId, ProducerIdAndEpoch,
@@ -139,6 +139,8 @@ impl Client {
         &mut self,
         id: &str,
     ) -> Result<TransactionDescription, ClientError> {
+        // As Kafka's own tools do: where nobody has ever used a transaction, no broker is the coordinator of one.
+        self.coordinator(Coordinated::Transactions(id)).await?;
         let mut patience = Patience::default();
         loop {
             match self.describe_transaction_once(id).await {
