@@ -131,6 +131,11 @@ impl Stepper {
         self.groups.restore_producers(&self.log.producers());
     }
 
+    /// What the shard counts as its memory.
+    pub(super) fn state_bytes(&self) -> usize {
+        self.groups.state_bytes(&self.hard)
+    }
+
     /// All that the shard knows and waits for, to be compared.
     pub(super) fn state(&self) -> String {
         let Groups { classic, consumer, consumer_topics, expiry, .. } = &self.groups;

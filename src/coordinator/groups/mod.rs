@@ -259,7 +259,8 @@ impl Machine for Groups {
     }
 
     fn state_bytes(&self, hard: &GroupsHard) -> usize {
-        let soft = self.footprint.bytes() + self.producers.footprint_bytes();
+        let waiting = self.verifications.waiting_bytes();
+        let soft = self.footprint.bytes() + self.producers.footprint_bytes() + waiting;
         soft + hard.groups_bytes + hard.offsets.footprint_bytes()
     }
 

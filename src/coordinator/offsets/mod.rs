@@ -25,6 +25,7 @@ mod producers;
 mod tests;
 mod transactional;
 mod verifications;
+mod waiting_commit;
 
 pub(super) use commit::commit;
 pub use committed::{CommittedOffset, CommittedOffsets};

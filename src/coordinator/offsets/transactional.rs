@@ -16,6 +16,8 @@ use kafka_protocol::messages::{TxnOffsetCommitRequest, TxnOffsetCommitResponse};
 
 use super::commit::is_longer;
 use super::producers::{self, Standing};
+use super::verifications::Admission;
+use super::waiting_commit::WaitingCommit;
 use crate::coordinator::groups::{
     Call, GroupErrand, GroupKind, GroupReply, GroupTurn, Groups, MarkerError,
 };
@@ -45,8 +47,13 @@ pub(in crate::coordinator) fn commit_in_transaction(
         Standing::Fenced => refuse(turn, &call, token, ResponseError::InvalidProducerEpoch),
         Standing::InTransaction => commit(shard, turn, &call, token),
         Standing::Outside => {
-            if let Some(ask) = shard.verifications.wait((call, token), || turn.new_id()) {
-                turn.send_out(GroupErrand::VerifyTransaction(ask));
+            let waiting = WaitingCommit::of(call, token);
+            match shard.verifications.wait(waiting, || turn.new_id()) {
+                Admission::Asks(ask) => turn.send_out(GroupErrand::VerifyTransaction(ask)),
+                Admission::Waits => {}
+                Admission::Full(WaitingCommit { call, token }) => {
+                    refuse(turn, &call, token, ResponseError::CoordinatorNotAvailable);
+                }
             }
         }
     }
@@ -60,7 +67,7 @@ pub(in crate::coordinator) fn verified(
     verdict: Result<(), TransactionError>,
 ) {
     // Nothing waits if a marker came first, or if it was an earlier life of the shard that asked.
-    for (call, token) in shard.verifications.take(producer, errand) {
+    for WaitingCommit { call, token } in shard.verifications.take(producer, errand) {
         let standing = shard.producers.standing(producer_of(&call.request));
         match verdict {
             // Meanwhile a newer life of the producer has been heard of.
@@ -80,7 +87,7 @@ pub(in crate::coordinator) fn end(
     marker: Marker,
 ) -> Result<(), MarkerError> {
     shard.producers.check_marker(&marker)?;
-    for (call, token) in shard.verifications.take_ended(&marker) {
+    for WaitingCommit { call, token } in shard.verifications.take_ended(&marker) {
         refuse(turn, &call, token, ResponseError::InvalidTxnState);
     }
     turn.write_marker(marker);

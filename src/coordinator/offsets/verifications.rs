@@ -5,24 +5,35 @@
 
 use std::collections::HashMap;
 
-use kafka_protocol::messages::TxnOffsetCommitRequest;
-
 use super::transactional::producer_of;
+use super::waiting_commit::WaitingCommit;
 use crate::coordinator::TransactionalId;
-use crate::coordinator::groups::{Call, VerifyTransaction};
-use crate::coordinator::machine::Token;
+use crate::coordinator::groups::VerifyTransaction;
 use crate::types::{Marker, ProducerId, TransactionVersion, Uuid};
 
 /// First version whose commit makes the shard part of the transaction (KIP-890).
 const ADDS_SINCE: i16 = 5;
 
-/// A commit and who waits for its answer. It keeps the frame of its request in memory.
-pub(super) type Waiting = (Call<TxnOffsetCommitRequest>, Token);
+/// Most bytes of commits that wait in a shard. Some ten thousand of one partition each; a verdict is a matter of milliseconds.
+/// What comes beyond that is refused with COORDINATOR_NOT_AVAILABLE, and its client asks again.
+pub(super) const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// What becomes of a commit that nobody has vouched for.
+#[derive(Debug)]
+pub(super) enum Admission {
+    /// It waits, and this is to be sent out.
+    Asks(VerifyTransaction),
+    /// It waits for what was sent out before.
+    Waits,
+    /// It cannot wait.
+    Full(WaitingCommit),
+}
 
 /// Everything that waits in a shard, by producer.
 #[derive(Debug, Default)]
 pub struct Verifications {
     by_producer: HashMap<ProducerId, Vec<Verification>>,
+    waiting_bytes: usize,
 }
 
 /// One errand and what waits for it.
@@ -30,17 +41,27 @@ pub struct Verifications {
 struct Verification {
     asked: VerifyTransaction,
     /// In the order in which they came.
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingCommit>,
 }
 
 impl Verifications {
-    /// Lets a commit wait. What it gives back is to be sent out; `None` if it has been before.
+    /// Memory that what waits takes.
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    /// Lets a commit wait.
     pub(super) fn wait(
         &mut self,
-        waiting: Waiting,
+        waiting: WaitingCommit,
         new_id: impl FnOnce() -> Uuid,
-    ) -> Option<VerifyTransaction> {
-        let (call, _) = &waiting;
+    ) -> Admission {
+        let bytes = waiting.bytes();
+        if self.waiting_bytes + bytes > WAITING_BYTES_MAX {
+            return Admission::Full(waiting);
+        }
+        self.waiting_bytes += bytes;
+        let call = &waiting.call;
         let producer = producer_of(&call.request);
         let version = match call.version {
             ADDS_SINCE.. => TransactionVersion::V2,
@@ -55,21 +76,21 @@ impl Verifications {
         });
         if let Some(known) = known {
             known.waiting.push(waiting);
-            return None;
+            return Admission::Waits;
         }
         let transactional_id = TransactionalId::new(id);
         let asked = VerifyTransaction { errand: new_id(), transactional_id, producer, version };
         of_producer.push(Verification { asked: asked.clone(), waiting: vec![waiting] });
-        Some(asked)
+        Admission::Asks(asked)
     }
 
     /// Takes out what waits for an errand.
-    pub(super) fn take(&mut self, producer: ProducerId, errand: Uuid) -> Vec<Waiting> {
+    pub(super) fn take(&mut self, producer: ProducerId, errand: Uuid) -> Vec<WaitingCommit> {
         self.take_if(producer, |asked| asked.errand == errand)
     }
 
     /// Takes out what waits in a transaction that a marker ends.
-    pub(super) fn take_ended(&mut self, marker: &Marker) -> Vec<Waiting> {
+    pub(super) fn take_ended(&mut self, marker: &Marker) -> Vec<WaitingCommit> {
         self.take_if(marker.producer.id, |asked| {
             // A transaction of version 2 begins in the epoch of the marker that has ended the one before.
             asked.version == TransactionVersion::V1 || asked.producer != marker.producer
@@ -80,10 +101,11 @@ impl Verifications {
         &mut self,
         producer: ProducerId,
         is_taken: impl Fn(&VerifyTransaction) -> bool,
-    ) -> Vec<Waiting> {
+    ) -> Vec<WaitingCommit> {
         let Some(of_producer) = self.by_producer.get_mut(&producer) else { return Vec::new() };
         let taken = of_producer.extract_if(.., |known| is_taken(&known.asked));
-        let taken = taken.flat_map(|known| known.waiting).collect();
+        let taken: Vec<WaitingCommit> = taken.flat_map(|known| known.waiting).collect();
+        self.waiting_bytes -= taken.iter().map(WaitingCommit::bytes).sum::<usize>();
         if of_producer.is_empty() {
             self.by_producer.remove(&producer);
         }

@@ -7,6 +7,7 @@ use kafka_protocol::messages::txn_offset_commit_request::{
 };
 
 use super::*;
+use crate::coordinator::offsets::verifications::WAITING_BYTES_MAX;
 use crate::coordinator::groups::{GroupErrand, MarkerError, VerifyTransaction};
 use crate::coordinator::machine::{Outcome, Token, Write};
 use crate::coordinator::transactions::TransactionError;
@@ -145,6 +146,33 @@ fn commits_that_wait_share_one_question_and_are_written_in_their_order() {
     assert_eq!(end(&mut stepper, marker(producer(7, 1), Outcome::Commit, V2)), Ok(()));
     assert_eq!(offset(&mut stepper, "g", "t", 0), 6);
     assert_eq!(offset(&mut stepper, "other", "t", 0), 7);
+}
+
+#[test]
+fn commits_that_wait_are_counted_and_bounded() {
+    const COORDINATOR_NOT_AVAILABLE: i16 = 15;
+    let (mut stepper, p) = (with_topic(), producer(7, 3));
+    let large = |partition| {
+        let mut request = request(p, "g", partition, 5);
+        let metadata = "m".repeat(WAITING_BYTES_MAX / 3);
+        request.topics[0].partitions[0].committed_metadata = Some(text(&metadata));
+        request
+    };
+    let before = stepper.state_bytes();
+    let waiting = [send(&mut stepper, 5, large(0)), send(&mut stepper, 5, large(1))];
+    let ask = asked(&mut stepper);
+    assert!(stepper.state_bytes() > before + WAITING_BYTES_MAX / 2);
+    let token = send(&mut stepper, 5, large(2));
+    assert_eq!(answer(&mut stepper, token), Some(vec![COORDINATOR_NOT_AVAILABLE]));
+    let small = send(&mut stepper, 5, request(p, "g", 2, 6));
+    assert_eq!(answer(&mut stepper, small), None, "there is room for a small one");
+    verdict(&mut stepper, &ask, Err(TransactionError::InvalidProducerIdMapping));
+    for token in waiting.into_iter().chain([small]) {
+        assert_eq!(answer(&mut stepper, token), Some(vec![49]));
+    }
+    assert_eq!(stepper.state_bytes(), before);
+    let token = send(&mut stepper, 5, large(2));
+    assert_eq!(answer(&mut stepper, token), None, "and again for a large one");
 }
 
 #[test]
