@@ -153,7 +153,7 @@ async fn an_id_that_nobody_has_used_is_told_as_such_on_a_fresh_broker() {
     for (line, said) in [
         ("txn describe nobody", "transactional id nobody: "),
         ("group describe nobody", "group nobody: "),
-        ("group delete nobody --yes", "group nobody: "),
+        ("group delete nobody", "group nobody: "),
     ] {
         let session = Session::start().await;
         let refused = operator::run(&session.broker, line).await.unwrap_err();

@@ -7,9 +7,9 @@ use kafka_protocol::messages::txn_offset_commit_request::{
 };
 
 use super::*;
-use crate::coordinator::offsets::verifications::WAITING_BYTES_MAX;
 use crate::coordinator::groups::{GroupErrand, MarkerError, VerifyTransaction};
 use crate::coordinator::machine::{Outcome, Token, Write};
+use crate::coordinator::offsets::verifications::WAITING_BYTES_MAX;
 use crate::coordinator::transactions::TransactionError;
 use crate::types::{Marker, ProducerEpoch, ProducerId, ProducerIdAndEpoch, TransactionVersion};
 
