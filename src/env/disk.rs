@@ -91,6 +91,24 @@ impl FileSystem for Disk {
         }
     }
 
+    fn probe_lock(&self, path: &Path) -> Result<(), LockError> {
+        let to_error = |source| LockError::Io { path: path.to_owned(), source };
+        let file = match fs::File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened.map_err(to_error)?,
+        };
+        let mut lock = whole_file_lock();
+        // SAFETY: the descriptor is open and `lock` outlives the call.
+        let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut lock) };
+        if result == -1 {
+            return Err(to_error(io::Error::last_os_error()));
+        }
+        if i32::from(lock.l_type) == libc::F_UNLCK {
+            return Ok(());
+        }
+        Err(LockError::Held { path: path.to_owned(), pid: Some(lock.l_pid).filter(|pid| *pid > 0) })
+    }
+
     fn space(&self, path: &Path) -> io::Result<DiskSpace> {
         let stat = rustix::fs::statvfs(path)?;
         Ok(DiskSpace {

@@ -104,6 +104,11 @@ pub trait FileSystem: Send + Sync + Debug {
     fn stat(&self, path: &Path) -> io::Result<Option<FileStat>>;
     /// Takes an exclusive `fcntl` record lock over the whole file, creating it if needed: the kind that Kafka takes.
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>, LockError>;
+    /// Would [`FileSystem::lock`] find the lock free? Creates nothing.
+    fn probe_lock(&self, path: &Path) -> Result<(), LockError> {
+        let _ = path;
+        Ok(())
+    }
     /// Room on the volume of `path`.
     fn space(&self, path: &Path) -> io::Result<DiskSpace>;
 

@@ -8,6 +8,7 @@ mod clock;
 mod disk;
 mod files;
 mod no_room;
+mod overlay;
 mod process;
 mod random;
 mod shutdown;
@@ -23,6 +24,7 @@ pub use files::{
     OpenMode, write_atomically,
 };
 pub use no_room::is_no_room;
+pub use overlay::{Change, Overlay};
 pub use process::{
     ProcessUsage, descriptor_limit, host_name, process_usage, raise_descriptor_limit, variables,
     voluntary_switches,
