@@ -1,12 +1,13 @@
 //! The composition root: from settings to a running broker and back.
 //!
-//! Start: ports bound → log directories (locked, formatted if new) → metadata → broker → connections accepted. A taken port
-//! so ends the start before the mark of a clean stop is used up. Stop is the reverse. Everything that waits for the disk runs
+//! Start: ports bound → log directories and metadata understood → both claimed (formatted if new) → broker → connections
+//! accepted. A taken port, or a directory that cannot be served, so ends the start before anything was changed. Stop is the reverse. Everything that waits for the disk runs
 //! on the blocking pool.
+
+mod understanding;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,11 +16,11 @@ use crate::config::{BrokerSettings, Overrides, refuse_restart_only};
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::gateway::{BoundGateway, Gateway};
 use crate::kafka::network::{self, BindError, Server};
-use crate::metadata::{
-    ConfigResource, Endpoint, Image, MetadataError, MetadataStore, OpenMetadata,
-};
+use crate::metadata::{ConfigResource, Endpoint, Image, MetadataError};
 use crate::observe::{Health, Metrics, Phase};
-use crate::storage::{LogDirectory, MetaProperties, OpenDirectoryError};
+use crate::storage::OpenDirectoryError;
+
+pub use understanding::{Claimed, Understanding};
 
 /// After a stop was asked for: how long requests that have begun may take to be answered.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -150,57 +151,15 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Locks and opens all log directories, the one with the metadata first: it knows the cluster that the others belong to.
-fn open_directories(
-    env: &Env,
-    mut settings: BrokerSettings,
-) -> Result<(BrokerSettings, Vec<LogDirectory>), StartError> {
-    adopt_node_id(env, &mut settings)?;
-    let open = |path: &Path, cluster: Option<&str>| {
-        LogDirectory::open(env, path, settings.node_id, cluster)
-    };
-    let first = open(&settings.metadata_log_dir, settings.cluster_id.as_deref())?;
-    let mut directories = vec![first];
-    let others = settings.log_dirs.iter().filter(|path| **path != settings.metadata_log_dir);
-    for path in others {
-        let cluster = directories[0].cluster_id().to_owned();
-        let directory = open(path, Some(&cluster))?;
-        // That of the first directory is covered when its metadata log is opened.
-        directory
-            .sync_names()
-            .map_err(|source| OpenDirectoryError::Io { path: path.clone(), source })?;
-        directories.push(directory);
-    }
-    Ok((settings, directories))
-}
-
-/// Where nobody gave a `node.id`, a directory that belongs to a node already says which.
-fn adopt_node_id(env: &Env, settings: &mut BrokerSettings) -> Result<(), StartError> {
-    if settings.node_id_given {
-        return Ok(());
-    }
-    let path = settings.metadata_log_dir.join(MetaProperties::FILE_NAME);
-    let failed = |source| OpenDirectoryError::Io { path: path.clone(), source };
-    let found = env.files.read(&path).map_err(failed)?;
-    // A damaged file is reported by the opening of the directory.
-    if let Some(meta) = found.and_then(|bytes| MetaProperties::decode(&bytes).ok()) {
-        settings.node_id = meta.node_id;
-    }
-    Ok(())
-}
-
 fn open_broker(
     env: Env,
     settings: BrokerSettings,
     health: Arc<Health>,
     shutdown: Shutdown,
 ) -> Result<Arc<Broker>, StartError> {
-    let (settings, directories) = open_directories(&env, settings)?;
-    let mut open = OpenMetadata::new(env.clone(), &directories[0], settings.node_id);
-    open.rack.clone_from(&settings.broker_rack);
-    open.snapshot_after_bytes = settings.metadata_log_max_record_bytes_between_snapshots;
-    open.endpoints = endpoints(&settings);
-    let metadata = Arc::new(MetadataStore::open(open)?);
+    let understanding = Understanding::read(&env, settings)?;
+    let Claimed { settings, directories, metadata } = understanding.claim(&env)?;
+    let metadata = Arc::new(metadata);
     let settings = with_overrides(&settings, &metadata.image());
     let budget = ByteBudget::new(settings.memory_bytes);
     Ok(Broker::open(OpenBroker {

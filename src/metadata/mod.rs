@@ -10,12 +10,15 @@ pub mod journal;
 mod lifecycle;
 mod opening;
 pub mod records;
+mod serving;
 mod store;
 
 pub use apply::{ApplyError, ImageBuilder, Replay};
 pub use image::{ConfigResource, Image, METADATA_VERSION, PartitionState, QuorumState, Topic};
 pub use journal::Voter;
+pub use opening::{FoundMetadata, Understood};
 pub use records::{Endpoint, OpaqueKey, RegisterBroker as BrokerRegistration, SupportedFeature};
+pub use serving::Serving;
 pub use store::{
     ConfigChange, ImageListener, MetadataError, MetadataStore, NewTopic, OpenMetadata,
     ProducerIdBlock, TopicRef,

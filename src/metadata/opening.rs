@@ -1,17 +1,19 @@
-//! Opens a metadata log: reads or formats it, checks that this node may go on with it, and writes what a start writes.
+//! Opens a metadata log in two steps: [`Understood::read`] reads it and checks that this node may go on with it, and changes
+//! nothing; [`open`] writes what a start writes, formatting a log that is new.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::apply::{ApplyError, ImageBuilder, Replay};
 use super::image::Image;
 use super::journal::{self, BatchWriter, ControlRecord, Journal, LoadError, Loaded};
 use super::lifecycle::{self, Formatted, Node};
-use super::records::{MetadataRecord, OLDEST_LEVEL};
+use super::records::MetadataRecord;
+use super::serving::{self, Serving};
 use super::store::{MetadataError, OpenMetadata, put};
-use crate::env::EntryKind;
-use crate::storage::{DirectoryName, METADATA_DIRECTORY};
-use crate::types::{LeaderEpoch, Offset};
+use crate::env::FileSystem;
+use crate::storage::METADATA_DIRECTORY;
+use crate::types::{DirectoryId, LeaderEpoch, Offset, TopicPartition};
 
 /// Features of a directory that Kafka 4.0 to 4.3 formatted and never started on.
 const BOOTSTRAP_CHECKPOINT: &str = "bootstrap.checkpoint";
@@ -24,37 +26,81 @@ pub struct Opened {
     pub broker_epoch: i64,
 }
 
-/// Opens the log. One sync for a log that was there; three for a new one, the log directory's own names included.
-pub fn open(args: &OpenMetadata) -> Result<Opened, MetadataError> {
-    let files = &args.env.files;
-    let directory = args.directory.join(METADATA_DIRECTORY);
-    let mut loaded = journal::load(files.as_ref(), &directory, &args.cluster_id)?;
+/// Where a metadata log may lie, and whose it must be.
+#[derive(Clone, Debug)]
+pub struct FoundMetadata {
+    /// The log directory with `__cluster_metadata-0`.
+    pub directory: PathBuf,
+    /// `cluster.id` from `meta.properties`, or the one to format with; `None` if that is still to be made.
+    pub cluster_id: Option<String>,
+    /// This node and its log directories.
+    pub serving: Serving,
+    /// A partition that has a directory in any of them.
+    pub partition: Option<TopicPartition>,
+}
+
+/// A metadata log that this node may go on with. Nothing was changed yet.
+#[derive(Debug)]
+pub struct Understood {
+    loaded: Loaded,
+    /// `None` for a log that has features already.
+    formatted: Option<Formatted>,
+}
+
+impl Understood {
+    /// Reads the log and refuses it for whatever cannot be served. Blocks.
+    pub fn read(files: &dyn FileSystem, found: &FoundMetadata) -> Result<Self, MetadataError> {
+        let directory = found.directory.join(METADATA_DIRECTORY);
+        let cluster_id = found.cluster_id.as_deref().unwrap_or_default();
+        let mut loaded = journal::load(files, &directory, cluster_id)?;
+        if loaded.image.end_offset == Offset::ZERO {
+            refuse_orphans(found)?;
+        }
+        // The first start on a log may have ended right after its first batch.
+        let lacks_features =
+            loaded.image.end_offset == Offset::ZERO || loaded.image.metadata_version() == 0;
+        let formatted = match lacks_features {
+            true => Some(read_formatted(files, &found.directory, &mut loaded)?),
+            false => None,
+        };
+        let refusals = serving::refusals(&loaded.image, &found.serving);
+        if !refusals.is_empty() {
+            return Err(MetadataError::CannotServe { directory, refusals });
+        }
+        Ok(Self { loaded, formatted })
+    }
+
+    /// The state that was found.
+    pub fn image(&self) -> &Image {
+        &self.loaded.image
+    }
+
+    /// The id that the quorum knows the metadata directory by, for a `meta.properties` that has lost it.
+    pub fn directory_id(&self) -> Option<DirectoryId> {
+        self.image().quorum.voters.first().map(|voter| voter.directory_id)
+    }
+}
+
+/// Goes on with a log that was understood. One sync for a log that was there; three for a new one, the log directory's own
+/// names included.
+pub fn open(args: &OpenMetadata, understood: Understood) -> Result<Opened, MetadataError> {
+    let Understood { mut loaded, formatted } = understood;
+    loaded.image.cluster_id.clone_from(&args.cluster_id);
     let node = Node {
         id: args.node_id,
         directory_id: args.directory_id,
         rack: args.rack.clone(),
         endpoints: args.endpoints.clone(),
     };
-    check_quorum(&loaded.image, &node, &directory)?;
-    let is_unwritten = loaded.image.end_offset == Offset::ZERO;
-    if is_unwritten {
-        refuse_orphans(args)?;
-    }
-    // The first start on a log may have ended right after its first batch.
-    let lacks_features = is_unwritten || loaded.image.metadata_version() == 0;
     let mut election = node.election();
-    if lacks_features {
-        let formatted = read_formatted(args, &mut loaded)?;
-        if is_unwritten {
-            election.extend(node.new_quorum(&loaded.image.quorum, formatted));
-        }
-    }
-    check_level(&loaded.image)?;
     let mut transition = Vec::new();
     if loaded.transaction_open {
         transition.push(MetadataRecord::AbortTransaction { reason: None });
     }
-    if lacks_features {
+    if let Some(formatted) = formatted {
+        if loaded.image.end_offset == Offset::ZERO {
+            election.extend(node.new_quorum(&loaded.image.quorum, formatted));
+        }
         transition.extend(lifecycle::bootstrap(&loaded.image));
     }
     lead(args, node, loaded, election, transition)
@@ -112,9 +158,13 @@ impl Start {
 }
 
 /// Takes over the features of a formatted directory, if that is what it is.
-fn read_formatted(args: &OpenMetadata, loaded: &mut Loaded) -> Result<Formatted, MetadataError> {
-    let path = args.directory.join(BOOTSTRAP_CHECKPOINT);
-    let Some(bytes) = args.env.files.read(&path).map_err(|e| unreadable(&path, &e))? else {
+fn read_formatted(
+    files: &dyn FileSystem,
+    directory: &Path,
+    loaded: &mut Loaded,
+) -> Result<Formatted, MetadataError> {
+    let path = directory.join(BOOTSTRAP_CHECKPOINT);
+    let Some(bytes) = files.read(&path).map_err(|e| unreadable(&path, &e))? else {
         return Ok(Formatted::ByUs);
     };
     let end = loaded.image.end_offset;
@@ -129,60 +179,13 @@ fn read_formatted(args: &OpenMetadata, loaded: &mut Loaded) -> Result<Formatted,
     Ok(Formatted::ByKafka)
 }
 
-/// A node that is not the only voter cannot know what is committed.
-fn check_quorum(image: &Image, node: &Node, directory: &Path) -> Result<(), MetadataError> {
-    let quorum = &image.quorum;
-    let voters: Vec<_> = match quorum.kraft_version {
-        0 => quorum.electors.clone(),
-        _ => quorum.voters.iter().map(|voter| voter.id).collect(),
-    };
-    if voters.iter().any(|id| *id != node.id) {
-        let names: Vec<String> = voters.iter().map(ToString::to_string).collect();
-        return Err(MetadataError::Unusable(format!(
-            "{} belongs to a quorum of the controllers {}: this node ({}) must be the only one. Shrink the quorum to it with kafka-metadata-quorum.sh remove-controller, stop Kafka and start again",
-            directory.display(),
-            names.join(", "),
-            node.id
-        )));
-    }
-    match quorum.voters.first() {
-        Some(voter) if voter.directory_id != node.directory_id => {
-            Err(MetadataError::Unusable(format!(
-                "{} belongs to the directory {}, but meta.properties says directory.id={}: put the former into meta.properties",
-                directory.display(),
-                voter.directory_id,
-                node.directory_id
-            )))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_level(image: &Image) -> Result<(), MetadataError> {
-    match image.metadata_version() {
-        // A log that is about to be formatted.
-        0 => Ok(()),
-        level if level < OLDEST_LEVEL => Err(MetadataError::Unusable(format!(
-            "metadata.version is at level {level}, older than Kafka 3.3: upgrade the cluster with Kafka 3.9 first"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// A new metadata log would disown the partitions that lie beside it.
-fn refuse_orphans(args: &OpenMetadata) -> Result<(), MetadataError> {
-    let listed = args.env.files.list(&args.directory);
-    let entries = listed.map_err(|e| unreadable(&args.directory, &e))?;
-    let orphan = entries.into_iter().find(|entry| {
-        let meaning = DirectoryName::parse(&entry.name);
-        entry.kind == EntryKind::Directory && matches!(meaning, DirectoryName::Partition(_))
-    });
-    match orphan {
+/// A new metadata log would disown the partitions that lie there.
+fn refuse_orphans(found: &FoundMetadata) -> Result<(), MetadataError> {
+    match &found.partition {
         None => Ok(()),
-        Some(entry) => Err(MetadataError::Unusable(format!(
-            "{} holds partitions such as {} but no metadata log: restore {METADATA_DIRECTORY} from a backup, or choose an empty directory",
-            args.directory.display(),
-            entry.name
+        Some(partition) => Err(MetadataError::Unusable(format!(
+            "{} holds no metadata log, but there are partitions such as {partition}: restore {METADATA_DIRECTORY} from a backup, set metadata.log.dir to the directory that has it, or choose an empty directory",
+            found.directory.display(),
         ))),
     }
 }

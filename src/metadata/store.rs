@@ -16,10 +16,11 @@ use super::changes::{LocalBroker, Planner};
 use super::image::{ConfigResource, Image};
 use super::journal::{BatchWriter, Journal};
 use super::lifecycle::Node;
-use super::opening;
+use super::opening::{self, FoundMetadata, Understood};
 use super::records::{Endpoint, MetadataRecord, transactions_supported};
-use crate::env::Env;
-use crate::storage::LogDirectory;
+use super::serving::Serving;
+use crate::env::{EntryKind, Env};
+use crate::storage::{DirectoryName, LogDirectory};
 use crate::types::{BrokerId, DirectoryId, PartitionIndex, ProducerId, TopicId, TopicName};
 
 /// What opening the store needs.
@@ -59,6 +60,25 @@ impl OpenMetadata {
             endpoints: Vec::new(),
             snapshot_after_bytes: Self::SNAPSHOT_AFTER_BYTES,
         }
+    }
+
+    fn to_found(&self) -> Result<FoundMetadata, MetadataError> {
+        let listed = self.env.files.list(&self.directory).map_err(|e| {
+            MetadataError::Unusable(format!("{} cannot be read: {e}", self.directory.display()))
+        })?;
+        let directories = listed.iter().filter(|entry| entry.kind == EntryKind::Directory);
+        let mut partitions =
+            directories.filter_map(|entry| DirectoryName::parse(&entry.name).partition());
+        Ok(FoundMetadata {
+            directory: self.directory.clone(),
+            cluster_id: Some(self.cluster_id.clone()),
+            serving: Serving {
+                node_id: self.node_id,
+                metadata_directory: Some(self.directory_id),
+                log_directories: vec![Some(self.directory_id)],
+            },
+            partition: partitions.next(),
+        })
     }
 }
 
@@ -120,6 +140,14 @@ pub enum MetadataError {
     /// Files found cannot be used; the text says what to do.
     #[error("{0}")]
     Unusable(String),
+    /// The log is in order, but holds what this release does not serve.
+    #[error("{} cannot be served, and nothing was changed: {}", .directory.display(), .refusals.join("; "))]
+    CannotServe {
+        /// The metadata log.
+        directory: PathBuf,
+        /// What, and the way out of each.
+        refusals: Vec<String>,
+    },
 }
 
 /// Sees each change; see [`MetadataStore::subscribe`].
@@ -158,10 +186,17 @@ struct Queued {
 type Done = OnceLock<Result<(), Arc<io::Error>>>;
 
 impl MetadataStore {
-    /// Opens or formats the metadata log, registers this node in a new epoch and makes it leader of what it may lead.
-    /// Blocks.
+    /// Reads the metadata log of a node with one log directory and goes on with it: see [`MetadataStore::lead`].
     pub fn open(args: OpenMetadata) -> Result<Self, MetadataError> {
-        let opened = opening::open(&args)?;
+        let files = args.env.files.as_ref();
+        let understood = Understood::read(files, &args.to_found()?)?;
+        Self::lead(args, understood)
+    }
+
+    /// Goes on with a metadata log that was understood: formats it if it is new, registers this node in a new epoch and makes
+    /// it leader of what it may lead. Blocks.
+    pub fn lead(args: OpenMetadata, understood: Understood) -> Result<Self, MetadataError> {
+        let opened = opening::open(&args, understood)?;
         Ok(Self {
             local: LocalBroker {
                 id: args.node_id,

@@ -53,6 +53,14 @@ impl DirectoryName {
         }
         parse_partition(name).map_or(Self::Alien, Self::Partition)
     }
+
+    /// The partition that may be served, if it is one.
+    pub fn partition(self) -> Option<TopicPartition> {
+        match self {
+            Self::Partition(partition) => Some(partition),
+            _ => None,
+        }
+    }
 }
 
 /// Name that a partition's directory gets when it is to be deleted; `id` keeps it unlike every other.

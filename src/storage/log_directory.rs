@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use super::checkpoint_file::{self, OffsetCheckpoint};
 use super::clean_shutdown::CleanShutdown;
 use super::directory_name::DirectoryName;
-use super::meta_properties::MetaProperties;
-use crate::env::{EntryKind, Env, FileLock, FileSystem, LockError, OpenMode, write_atomically};
+use super::found_directory::{FoundDirectory, Identity, Origin};
+use crate::env::{Env, FileLock, FileSystem, LockError, write_atomically};
 use crate::types::{BrokerId, DirectoryId, TopicPartition};
 
-const LOCK_FILE: &str = ".lock";
+/// Held while a directory is open, and removed by a clean stop.
+pub(super) const LOCK_FILE: &str = ".lock";
 
 /// The checkpoints that cover all partitions of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,14 @@ pub enum OpenDirectoryError {
         /// In words.
         reason: String,
     },
+    /// Something that this release does not serve, in good order.
+    #[error("{}: {reason}", .path.display())]
+    CannotServe {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and the way out.
+        reason: String,
+    },
     /// The directory belongs to another node.
     #[error("{} says node.id={found}, but this node is configured as {configured}: set node.id={found}, or choose another log directory", .path.display())]
     OtherNode {
@@ -122,27 +131,31 @@ pub struct LogDirectory {
 }
 
 impl LogDirectory {
-    /// Opens a directory for `node_id`, formatting it if it is missing or empty; `cluster_id` is what the directory must
-    /// belong to, where the caller knows. Takes the mark of a clean stop: whoever opens it next finds an unclean one until
-    /// [`LogDirectory::close_cleanly`].
-    ///
-    /// Formatting syncs `meta.properties` but not yet its name: [`LogDirectory::sync_names`] must follow before anything is
-    /// acknowledged. Formatting the metadata log syncs the same directory, so one sync serves both.
+    /// Looks at a directory and claims it at once; see [`FoundDirectory`].
     pub fn open(
         env: &Env,
         path: &Path,
         node_id: BrokerId,
         cluster_id: Option<&str>,
     ) -> Result<Self, OpenDirectoryError> {
-        create_durably(env.files.as_ref(), path)?;
-        let lock = env
-            .files
-            .lock(&path.join(LOCK_FILE))
-            .map_err(|source| OpenDirectoryError::Lock { directory: path.to_owned(), source })?;
-        let names = list_directories(env.files.as_ref(), path)?;
-        let (meta, made) =
-            Identity { env, directory: path, node_id, cluster_id }.read_or_make(&names)?;
-        let last_stop = if made { LastStop::Fresh } else { take_clean_shutdown(env, path)? };
+        let found = FoundDirectory::look(env, path, node_id)?;
+        found.check_cluster(cluster_id)?;
+        found.claim(cluster_id, None)
+    }
+
+    /// A directory that was just claimed: takes the mark of a clean stop, so that whoever opens it next finds an unclean one
+    /// until [`LogDirectory::close_cleanly`].
+    pub(super) fn claimed(
+        env: &Env,
+        path: &Path,
+        lock: Box<dyn FileLock>,
+        names: Vec<(String, DirectoryName)>,
+        identity: &Identity,
+    ) -> Result<Self, OpenDirectoryError> {
+        let last_stop = match identity.origin {
+            Origin::Made => LastStop::Fresh,
+            Origin::Found => take_clean_shutdown(env, path)?,
+        };
         let mut partitions = Vec::new();
         let mut being_deleted = Vec::new();
         for (name, meaning) in names {
@@ -159,9 +172,8 @@ impl LogDirectory {
         Ok(Self {
             env: env.clone(),
             path: path.to_owned(),
-            cluster_id: meta.cluster_id,
-            // `read_or_make` gives every directory an id.
-            directory_id: meta.directory_id.unwrap_or_default(),
+            cluster_id: identity.cluster_id.clone(),
+            directory_id: identity.directory_id,
             last_stop,
             partitions,
             being_deleted,
@@ -230,151 +242,6 @@ impl LogDirectory {
     }
 }
 
-/// Creates the directory and makes its own name durable if it was not there.
-fn create_durably(files: &dyn FileSystem, path: &Path) -> Result<(), OpenDirectoryError> {
-    let failed = |source| OpenDirectoryError::Io { path: path.to_owned(), source };
-    if files.stat(path).map_err(failed)?.is_some() {
-        return Ok(());
-    }
-    let mut missing = vec![path];
-    for parent in path.ancestors().skip(1) {
-        if parent.as_os_str().is_empty() || files.stat(parent).map_err(failed)?.is_some() {
-            break;
-        }
-        missing.push(parent);
-    }
-    files.create_dir_all(path).map_err(failed)?;
-    for created in missing.into_iter().rev() {
-        files.sync_dir(parent_of(created)).map_err(failed)?;
-    }
-    Ok(())
-}
-
-/// The directory that holds a name; the working directory for a bare one.
-fn parent_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        Some(_) => Path::new("."),
-        None => path,
-    }
-}
-
-fn list_directories(
-    files: &dyn FileSystem,
-    path: &Path,
-) -> Result<Vec<(String, DirectoryName)>, OpenDirectoryError> {
-    let entries = files
-        .list(path)
-        .map_err(|source| OpenDirectoryError::Io { path: path.to_owned(), source })?;
-    let directories = entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
-    let parsed = directories.map(|entry| {
-        let meaning = DirectoryName::parse(&entry.name);
-        (entry.name, meaning)
-    });
-    Ok(parsed.collect())
-}
-
-fn warn_alien(directory: &Path, name: &str) {
-    tracing::warn!(
-        directory = %directory.display(),
-        name,
-        "ignoring a directory that is no partition; kafka would refuse to start here"
-    );
-}
-
-/// Who the directory must belong to.
-struct Identity<'a> {
-    env: &'a Env,
-    directory: &'a Path,
-    node_id: BrokerId,
-    cluster_id: Option<&'a str>,
-}
-
-impl Identity<'_> {
-    /// The identity found or made, and whether it was made.
-    fn read_or_make(
-        &self,
-        names: &[(String, DirectoryName)],
-    ) -> Result<(MetaProperties, bool), OpenDirectoryError> {
-        let path = self.directory.join(MetaProperties::FILE_NAME);
-        let Some(bytes) = read(self.env.files.as_ref(), &path)? else {
-            self.refuse_orphans(names)?;
-            return Ok((self.make(&path)?, true));
-        };
-        let mut meta = MetaProperties::decode(&bytes).map_err(|e| OpenDirectoryError::Damaged {
-            path: path.clone(),
-            reason: e.to_string(),
-        })?;
-        self.check(&meta, &path)?;
-        if meta.directory_id.is_none() {
-            meta.directory_id = Some(self.env.random.uuid());
-            self.write(&meta, &path)?;
-            let synced = self.env.files.sync_dir(self.directory);
-            synced.map_err(|source| OpenDirectoryError::Io { path, source })?;
-        }
-        Ok((meta, false))
-    }
-
-    fn check(&self, meta: &MetaProperties, path: &Path) -> Result<(), OpenDirectoryError> {
-        if meta.node_id != self.node_id {
-            return Err(OpenDirectoryError::OtherNode {
-                path: path.to_owned(),
-                found: meta.node_id,
-                configured: self.node_id,
-            });
-        }
-        match self.cluster_id {
-            Some(expected) if expected != meta.cluster_id => {
-                Err(OpenDirectoryError::OtherCluster {
-                    path: path.to_owned(),
-                    found: meta.cluster_id.clone(),
-                    expected: expected.to_owned(),
-                })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Formatting a directory full of data would disown the data.
-    fn refuse_orphans(&self, names: &[(String, DirectoryName)]) -> Result<(), OpenDirectoryError> {
-        let data = names.iter().find(|(_, meaning)| {
-            matches!(meaning, DirectoryName::Partition(_) | DirectoryName::Metadata)
-        });
-        match data {
-            Some((name, _)) => Err(OpenDirectoryError::NotFormatted {
-                directory: self.directory.to_owned(),
-                partition: name.clone(),
-            }),
-            None => Ok(()),
-        }
-    }
-
-    fn make(&self, path: &Path) -> Result<MetaProperties, OpenDirectoryError> {
-        let random = self.env.random.as_ref();
-        let meta = MetaProperties {
-            cluster_id: self.cluster_id.map_or_else(|| random.uuid().to_string(), str::to_owned),
-            node_id: self.node_id,
-            directory_id: Some(random.uuid()),
-        };
-        self.write(&meta, path)?;
-        Ok(meta)
-    }
-
-    /// Content synced and renamed into place; the directory itself is left to the caller.
-    fn write(&self, meta: &MetaProperties, path: &Path) -> Result<(), OpenDirectoryError> {
-        let files = self.env.files.as_ref();
-        let temporary = path.with_extension("properties.tmp");
-        let bytes = meta.encode(self.env.clock.wall());
-        let write = || {
-            let file = files.open(&temporary, OpenMode::CreateOrTruncate)?;
-            file.write_all_at(&bytes, 0)?;
-            file.sync()?;
-            files.rename(&temporary, path)
-        };
-        write().map_err(|source| OpenDirectoryError::Io { path: path.to_owned(), source })
-    }
-}
-
 /// Reads and removes the mark, durably: were it still there after a crash, unsynced appends would pass for clean ones.
 fn take_clean_shutdown(env: &Env, directory: &Path) -> Result<LastStop, OpenDirectoryError> {
     let files = env.files.as_ref();
@@ -387,7 +254,18 @@ fn take_clean_shutdown(env: &Env, directory: &Path) -> Result<LastStop, OpenDire
     Ok(LastStop::Clean(CleanShutdown::decode(&bytes)))
 }
 
-fn read(files: &dyn FileSystem, path: &Path) -> Result<Option<Vec<u8>>, OpenDirectoryError> {
+fn warn_alien(directory: &Path, name: &str) {
+    tracing::warn!(
+        directory = %directory.display(),
+        name,
+        "ignoring a directory that is no partition; kafka would refuse to start here"
+    );
+}
+
+pub(super) fn read(
+    files: &dyn FileSystem,
+    path: &Path,
+) -> Result<Option<Vec<u8>>, OpenDirectoryError> {
     files.read(path).map_err(|source| OpenDirectoryError::Io { path: path.to_owned(), source })
 }
 

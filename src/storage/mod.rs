@@ -6,11 +6,13 @@
 pub mod checkpoint_file;
 mod clean_shutdown;
 mod directory_name;
+mod found_directory;
 mod log_directory;
 mod meta_properties;
 
 pub use checkpoint_file::{CheckpointError, OffsetCheckpoint};
 pub use clean_shutdown::CleanShutdown;
 pub use directory_name::{DirectoryName, METADATA_DIRECTORY, deleted_name, stray_name};
+pub use found_directory::FoundDirectory;
 pub use log_directory::{Checkpoint, LastStop, LogDirectory, OpenDirectoryError};
 pub use meta_properties::{MetaProperties, MetaPropertiesError};

@@ -141,7 +141,8 @@ impl From<MetadataError> for CreateTopicError {
             MetadataError::UnknownTopic
             | MetadataError::PartitionCountChanged(_)
             | MetadataError::Journal(_)
-            | MetadataError::Unusable(_) => Self::Storage(error.to_string()),
+            | MetadataError::Unusable(_)
+            | MetadataError::CannotServe { .. } => Self::Storage(error.to_string()),
         }
     }
 }

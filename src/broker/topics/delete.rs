@@ -89,7 +89,8 @@ impl Broker {
                     error @ (MetadataError::TopicExists(_)
                     | MetadataError::PartitionCountChanged(_)
                     | MetadataError::Journal(_)
-                    | MetadataError::Unusable(_)),
+                    | MetadataError::Unusable(_)
+                    | MetadataError::CannotServe { .. }),
                 ) => Err(DeleteTopicError::Storage(error.to_string())),
             };
         }

@@ -89,7 +89,8 @@ impl From<MetadataError> for GrowTopicError {
             MetadataError::TopicExists(_)
             | MetadataError::PartitionCountChanged(_)
             | MetadataError::Journal(_)
-            | MetadataError::Unusable(_) => Self::Storage(error.to_string()),
+            | MetadataError::Unusable(_)
+            | MetadataError::CannotServe { .. } => Self::Storage(error.to_string()),
         }
     }
 }

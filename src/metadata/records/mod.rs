@@ -17,7 +17,9 @@ pub use brokers::{
 };
 pub use opaque::{OpaqueChange, OpaqueKey};
 pub use topics::{PartitionChange, PartitionRecord, TopicRecord};
-pub use versions::{FORMAT_LEVEL, OLDEST_LEVEL, directories_supported, transactions_supported};
+pub use versions::{
+    FORMAT_LEVEL, OLDEST_LEVEL, directories_supported, newest_level_of, transactions_supported,
+};
 
 use self::wire::{Reader, WireError, Writer};
 use crate::types::{BrokerId, ProducerId, TopicId};

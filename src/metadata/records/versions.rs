@@ -8,11 +8,26 @@ pub const OLDEST_LEVEL: i16 = 7;
 /// 4.0-IV3: what Kafka 4.0 formats a directory with, so that every 4.x can take it over.
 pub const FORMAT_LEVEL: i16 = 25;
 
+/// The newest levels of features that this release knows: those of Kafka 4.4, `kraft.version` aside.
+const NEWEST_LEVELS: [(&str, i16); 6] = [
+    ("metadata.version", 33), // 4.4-IV2
+    ("group.version", 1),
+    ("transaction.version", 2),
+    ("eligible.leader.replicas.version", 1),
+    ("share.version", 2),
+    ("streams.version", 1),
+];
+
 const ZK_MIGRATION: i16 = 8; // 3.4-IV0
 const TRANSACTIONS: i16 = 13; // 3.6-IV1
 const DIRECTORIES: i16 = 17; // 3.7-IV2
 const ELR: i16 = 23; // 4.0-IV1
 const CORDONED: i16 = 30; // 4.3-IV0
+
+/// The newest level of a feature that this release knows; `None` for a feature that it does not know.
+pub fn newest_level_of(feature: &str) -> Option<i16> {
+    NEWEST_LEVELS.iter().find(|(name, _)| *name == feature).map(|(_, level)| *level)
+}
 
 /// Changes of several batches may be wrapped in Begin and EndTransaction.
 pub fn transactions_supported(level: i16) -> bool {
