@@ -15,13 +15,24 @@ pub struct Golden {
     pub expected: Value,
 }
 
+/// Unpacks `archive` of a fixture.
+pub fn unpack(fixture: &str, archive: &str) -> TempDir {
+    let root = TempDir::new().expect("a temporary directory");
+    let archive =
+        File::open(folder(fixture).join(archive)).expect("the archive is part of the project");
+    tar::Archive::new(GzDecoder::new(archive)).unpack(root.path()).expect("it unpacks");
+    root
+}
+
+fn folder(fixture: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(fixture)
+}
+
 impl Golden {
     /// Unpacks `archive` of a fixture.
     pub fn unpack(fixture: &str, archive: &str) -> Self {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(fixture);
-        let root = TempDir::new().expect("a temporary directory");
-        let archive = File::open(source.join(archive)).expect("the archive is part of the project");
-        tar::Archive::new(GzDecoder::new(archive)).unpack(root.path()).expect("it unpacks");
+        let root = unpack(fixture, archive);
+        let source = folder(fixture);
         let expected = std::fs::read(source.join("expected.json")).expect("so are the answers");
         Self { root, expected: serde_json::from_slice(&expected).expect("JSON") }
     }
