@@ -83,7 +83,10 @@ pub async fn start(args: StartArgs) -> Result<Running, StartError> {
     let settings = settings.with_bound_ports(&addresses);
     let broker = blocking({
         let (health, shutdown) = (Arc::clone(&health), shutdown.clone());
-        move || open_broker(env, settings, health, shutdown)
+        move || {
+            let understanding = Understanding::read(&env, settings)?;
+            open_broker(env, understanding, health, shutdown)
+        }
     })
     .await?;
     let gateway = http.map(|bound| bound.serve(Arc::clone(&broker)));
@@ -151,21 +154,27 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
+/// Claims what was understood and opens a broker on it, without any front end.
+pub async fn open_understood(
+    env: Env,
+    understanding: Understanding,
+) -> Result<Arc<Broker>, StartError> {
+    blocking(move || open_broker(env, understanding, Arc::default(), Shutdown::default())).await
+}
+
 fn open_broker(
     env: Env,
-    settings: BrokerSettings,
+    understanding: Understanding,
     health: Arc<Health>,
     shutdown: Shutdown,
 ) -> Result<Arc<Broker>, StartError> {
-    let understanding = Understanding::read(&env, settings)?;
     let Claimed { settings, directories, metadata } = understanding.claim(&env)?;
-    let metadata = Arc::new(metadata);
     let settings = with_overrides(&settings, &metadata.image());
     let budget = ByteBudget::new(settings.memory_bytes);
     Ok(Broker::open(OpenBroker {
         env,
         settings: Arc::new(settings),
-        metadata,
+        metadata: Arc::new(metadata),
         directories,
         budget,
         metrics: Arc::new(Metrics::default()),

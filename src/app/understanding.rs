@@ -10,6 +10,7 @@ use crate::config::BrokerSettings;
 use crate::env::Env;
 use crate::metadata::{FoundMetadata, Image, MetadataStore, OpenMetadata, Serving, Understood};
 use crate::storage::{FoundDirectory, LogDirectory, MetaProperties, OpenDirectoryError};
+use crate::types::BrokerId;
 
 /// A node's directories, understood and unchanged.
 #[derive(Debug)]
@@ -60,6 +61,11 @@ impl Understanding {
     /// The directories, the one with the metadata first.
     pub fn directories(&self) -> &[FoundDirectory] {
         &self.directories
+    }
+
+    /// Whose they are.
+    pub fn node_id(&self) -> BrokerId {
+        self.settings.node_id
     }
 
     /// The metadata as it was found.

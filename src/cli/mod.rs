@@ -4,6 +4,7 @@
 //! it is given and ends with 0, with 1 if it failed, or with 2 if it was asked the wrong way.
 
 mod arguments;
+mod check;
 mod config;
 mod consume;
 mod fetched;
@@ -50,6 +51,7 @@ Examples:
   echo hello | highwater produce orders
   highwater consume orders
   highwater group describe shipping                  how far the consumers are behind
+  highwater check /var/lib/kafka                     what a stopped Kafka's directory holds, before it is taken over
   highwater txn find-hanging                         transactions that hold consumers up for ever")]
 pub struct Arguments {
     /// What to do instead of running a broker.
@@ -63,6 +65,8 @@ pub struct Arguments {
 /// A sub-command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Say what a stopped node's directory holds and what a start would do; changes nothing
+    Check(check::CheckArguments),
     /// Show settings: what there are, what they do, what is in force
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -111,6 +115,7 @@ impl CommandError {
 /// Runs a sub-command; its answer goes to `out`.
 pub fn run(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
     match command {
+        Command::Check(arguments) => check::run(&arguments, out),
         Command::Config(command) => config::run(command, out),
         Command::Topic(command) => topic::run(command, out),
         Command::Group(command) => group::run(command, out),
