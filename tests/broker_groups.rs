@@ -9,7 +9,6 @@
 
 mod support;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use highwater::broker::{
@@ -17,8 +16,7 @@ use highwater::broker::{
 };
 use highwater::coordinator::groups::{GroupCommand, GroupReply};
 use highwater::coordinator::runtime::CallError;
-use highwater::metadata::TopicRef;
-use highwater::types::{Timestamp, TopicName};
+use highwater::types::Timestamp;
 use support::batches::batch;
 use support::broker::{Life, Node};
 use support::group_requests::{call, commit_request, offset_of};
@@ -187,10 +185,6 @@ async fn forget_the_shard(life: &Life, node: &Node) {
     node.faults.full.store(false, Ordering::SeqCst);
 }
 
-fn is_offline(life: &Life) -> bool {
-    life.broker.partitions.directories().iter().any(|directory| directory.is_offline())
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_coordinators_topic_that_is_deleted_while_its_log_is_read_is_no_fault_of_the_disk() {
     // Without room for tails in memory, so that files are read.
@@ -199,16 +193,10 @@ async fn a_coordinators_topic_that_is_deleted_while_its_log_is_read_is_no_fault_
     life.create("t", 1, &[]);
     commit(&life, "g", "t", 1).await;
     forget_the_shard(&life, &node).await;
-    let broker = Arc::clone(&life.broker);
-    node.faults.fail_next_read(move || {
-        let topic = TopicRef::Name(TopicName::new(CONSUMER_OFFSETS).unwrap());
-        let deleted = broker.metadata.delete_topics(vec![topic]);
-        assert!(deleted.iter().all(Result::is_ok), "{deleted:?}");
-        broker.apply_image();
-    });
+    node.faults.fail_next_read(life.deletion(CONSUMER_OFFSETS));
     let refused = try_commit(&life, "g", "t", 3).await;
     assert!(matches!(refused, Err(CoordinatorError::Call(CallError::NotAvailable))), "{refused:?}");
-    assert!(!is_offline(&life), "the directory was blamed");
+    assert!(!life.is_offline(), "the directory was blamed");
     life.send("t", 0, Acks::All, &batch(&[(b"value".as_slice(), 0)], None)).await.unwrap();
     life.stop().await;
 }
@@ -223,6 +211,6 @@ async fn a_coordinators_log_that_cannot_be_read_is_a_fault_of_the_disk() {
     node.faults.fail_next_read(|| {});
     let refused = try_commit(&life, "g", "t", 3).await;
     assert!(matches!(refused, Err(CoordinatorError::Call(CallError::NotAvailable))), "{refused:?}");
-    assert!(is_offline(&life));
+    assert!(life.is_offline());
     life.crash().await;
 }

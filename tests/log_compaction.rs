@@ -27,7 +27,7 @@ use highwater::log::compaction::{
 use highwater::log::compress::Compression;
 use highwater::log::reader::RecordReader;
 use highwater::log::scan::scan;
-use highwater::log::{Isolation, Log, OpenLog, StartMode};
+use highwater::log::{Isolation, Log, LogView, OpenLog, StartMode};
 use highwater::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 use support::batches::{checked, marker};
 use support::consumer::consume;
@@ -35,7 +35,7 @@ use support::logs::{NOW, open_args, read_all};
 use support::simulated_disk::{SimulatedDisk, below};
 use support::strict_check::{Closed, check};
 
-const SEEDS: u64 = 20;
+const SEEDS: u64 = 30;
 const STEPS: usize = 90;
 const KEYS: usize = 9;
 /// The first is idempotent, the others transactional.
@@ -90,6 +90,8 @@ struct World {
     /// Marker of the transaction that each record belongs to, once there is one.
     markers: BTreeMap<i64, i64>,
     producing: [Producing; PRODUCERS],
+    /// An older view, and what it read when it was new.
+    reader: Option<(Arc<LogView>, Vec<u8>)>,
     checkpoint: Option<Offset>,
     synced: Offset,
     epoch: i32,
@@ -122,6 +124,7 @@ impl World {
             written: BTreeMap::new(),
             markers: BTreeMap::new(),
             producing: Default::default(),
+            reader: None,
             checkpoint: None,
             synced: Offset::ZERO,
             epoch: 0,
@@ -147,15 +150,32 @@ impl World {
         OpenLog { start, log_start, producer_id_expiration_ms: i64::MAX, ..args }
     }
 
+    /// A reader takes a view, and reads all of it some time later, whatever was cleaned and removed meanwhile.
+    fn read(&mut self, log: &Log) {
+        match self.reader.take() {
+            Some((view, expected)) => {
+                let read = read_all(&view, view.log_start);
+                assert!(read == expected, "seed {}: an older view reads something else", self.seed);
+            }
+            None => {
+                let view = Arc::clone(log.view());
+                let bytes = read_all(&view, view.log_start);
+                self.reader = Some((view, bytes));
+            }
+        }
+    }
+
     fn step(&mut self, log: &mut Log) {
-        match self.below(20) {
+        match self.below(24) {
+            20..=21 => self.read(log),
             0..=6 => self.append(log, None),
             7..=10 => self.append(log, Some(self.below(PRODUCERS))),
             11..=13 => self.end_transaction(log),
             14 => self.clock.advance_ms(self.below(800) as i64),
             15..=16 => self.sync(log),
             17 => {
-                log.remove_deleted(Timestamp::new(i64::MAX)).expect("the disk works");
+                let left = log.remove_deleted(Timestamp::new(i64::MAX)).expect("the disk works");
+                assert!(left.is_none() || self.reader.is_some(), "seed {}: {left:?}", self.seed);
             }
             18 if self.settings.cleanup_policy.delete => {
                 log.apply_retention(self.clock.wall(), self.synced).expect("the disk works");
@@ -370,6 +390,7 @@ impl World {
 
     /// Ends this life of the log and begins the next one.
     fn restart(&mut self, mut log: Log) -> Log {
+        self.reader = None;
         let log_start = log.view().log_start;
         let start = match self.below(3) {
             0 => {

@@ -44,11 +44,8 @@ impl ShardLog for CoordinatorLog {
             }
         });
         read.map_err(|error| {
-            // A topic that is deleted meanwhile loses its files under the reader's hands: that is no fault of the disk.
-            if error.kind() != io::ErrorKind::InvalidData && !partition.is_retired() {
-                partition
-                    .directory()
-                    .fail(&format!("reading {} failed: {error}", partition.name()));
+            if error.kind() != io::ErrorKind::InvalidData {
+                partition.fail_directory("reading", &error);
             }
             ShardLogError(format!("{}: {error}", partition.name()))
         })

@@ -166,9 +166,7 @@ impl Broker {
                 self.agenda.plan(delay_ms, Job::RemoveDeletedFiles(Arc::downgrade(partition)));
             }
             Err(error) => {
-                partition
-                    .directory()
-                    .fail(&format!("retention of {} failed: {error}", partition.name()));
+                partition.fail_directory("retention of", &error);
             }
         }
     }

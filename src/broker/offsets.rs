@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Broker;
-use super::fetch::{FetchError, check_leader_epoch};
+use super::fetch::{FetchError, check_leader_epoch, read_failed};
 use super::partition::Partition;
 use super::registry::{Lookup, Readable};
 use super::step::{Step, off_thread};
@@ -218,10 +218,7 @@ fn search(
 ) -> Result<ListedOffset, FetchError> {
     let ends = partition.ends();
     let end = ends.visible(isolation);
-    let found = ends.view.offset_at(query, end).map_err(|error| {
-        tracing::error!(partition = %partition.name(), %error, "searching a log by time failed");
-        FetchError::Storage
-    })?;
+    let found = ends.view.offset_at(query, end).map_err(|e| read_failed(partition, e.into()))?;
     // A hit that the consumer may not see yet counts as none.
     let found = found.filter(|found| found.offset < end);
     Ok(found.map_or(ListedOffset::NONE, |found| ListedOffset {

@@ -291,7 +291,7 @@ fn close_each(left: &Mutex<Vec<Arc<Partition>>>) {
             continue;
         }
         if let Err(error) = partition.lock().log.close() {
-            partition.directory().fail(&format!("closing {} failed: {error}", partition.name()));
+            partition.fail_directory("closing", &error);
         }
     }
 }

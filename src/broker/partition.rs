@@ -13,7 +13,7 @@
 //! goes back, and nor does the last stable offset: a transaction begins at or above the high watermark, and holds it back until
 //! its marker is below.
 
-use std::io;
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -450,7 +450,12 @@ impl Partition {
         error.into()
     }
 
-    fn fail_directory(&self, what: &str, source: &io::Error) {
+    /// Its files cannot be used (`what` says for what): takes the directory offline, unless the topic was deleted, which moves
+    /// them under whoever was still at work on them.
+    pub fn fail_directory(&self, what: &str, source: &dyn Error) {
+        if self.is_retired() {
+            return;
+        }
         self.directory.fail(&format!("{what} {} failed: {source}", self.name()));
         self.abandon();
     }

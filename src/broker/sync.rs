@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
-use self::group::SyncPool;
+use self::group::{SyncFailed, SyncPool};
 use super::partition::{Partition, TakenSync};
 use crate::env::{Env, spawn_thread};
 use crate::observe::Metrics;
@@ -161,14 +161,19 @@ fn sync_group(pool: &mut SyncPool, group: &[Arc<Partition>], metrics: &Metrics) 
     }
     let taken: Vec<(&Arc<Partition>, TakenSync)> =
         group.iter().filter_map(|partition| Some((partition, partition.take_sync()?))).collect();
-    match pool.sync_all(taken.iter().map(|(_, taken)| &taken.work)) {
-        Ok(()) => taken.iter().for_each(|(partition, taken)| partition.synced(taken)),
-        Err(error) => {
-            metrics.sync_failures.increment();
-            if let Some(partition) = group.first() {
-                partition.directory().fail(&format!("syncing failed: {error}"));
-            }
-            group.iter().for_each(|partition| partition.abandon());
-        }
+    let mut failed = pool.sync_all(taken.iter().map(|(_, taken)| &taken.work));
+    failed.retain(|failed| !is_gone(taken[failed.work].0, &failed.error));
+    if let Some(SyncFailed { work, error }) = failed.first() {
+        metrics.sync_failures.increment();
+        let partition = &taken[*work].0;
+        partition.directory().fail(&format!("syncing {} failed: {error}", partition.name()));
+        group.iter().for_each(|partition| partition.abandon());
+        return;
     }
+    taken.iter().for_each(|(partition, taken)| partition.synced(taken));
+}
+
+/// The directory has another name since the topic was deleted, which ended every wait for the sync.
+fn is_gone(partition: &Partition, error: &io::Error) -> bool {
+    partition.is_retired() && error.kind() == io::ErrorKind::NotFound
 }

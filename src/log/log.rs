@@ -12,7 +12,7 @@ use super::append::AppendError;
 use super::epochs::Epochs;
 use super::joins::JoinGuard;
 use super::producers::Producers;
-use super::retention::WaitingFile;
+use super::retention::WaitingFiles;
 use super::segment::{FileKind, SegmentFiles, SegmentList};
 use super::snapshots;
 use super::tail::TailWriter;
@@ -50,7 +50,7 @@ pub struct Log {
     /// A producer snapshot at this offset is on disk.
     pub(super) snapshot_at: Option<Offset>,
     /// Files that end with `.deleted` and wait for their removal.
-    pub(super) waiting: Vec<WaitingFile>,
+    pub(super) waiting: Vec<WaitingFiles>,
     /// Set when a write failed for good; nothing is appended any more.
     pub(super) failure: Option<Failure>,
     pub(super) view: Arc<LogView>,

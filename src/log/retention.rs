@@ -1,20 +1,32 @@
 //! Deleting old segments: a pure plan, a thin execution, and the removal of the files after `file.delete.delay.ms`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::log::Log;
-use super::segment::{FileKind, Segment, SegmentList, Suffix};
+use super::segment::{FileKind, Segment, SegmentFilesRef, SegmentList, Suffix};
 use crate::config::TopicSettings;
 use crate::types::{Offset, Timestamp};
 
-/// A renamed file that is still there for readers with an old view.
+/// After so long files that are due are looked at again, if somebody read them.
+const LOOK_AGAIN_MS: i64 = 100;
+
+/// Renamed files of a segment that are still there for readers with an old view.
 #[derive(Debug)]
-pub(super) struct WaitingFile {
-    path: PathBuf,
+pub(super) struct WaitingFiles {
+    /// Every view that has the segment shares this.
+    segment: SegmentFilesRef,
+    paths: Vec<PathBuf>,
     /// Earliest time of removal.
     due: Timestamp,
+}
+
+impl WaitingFiles {
+    /// The delay is over, and whoever had the segment in its view has gone.
+    fn can_go(&self, now: Timestamp) -> bool {
+        self.due <= now && Arc::strong_count(&self.segment) == 1
+    }
 }
 
 /// A segment as retention sees it.
@@ -97,15 +109,29 @@ impl Log {
         Ok(count)
     }
 
-    /// Removes files renamed to `.deleted` at least `file.delete.delay.ms` ago; the time of the next one that waits. Blocks.
+    /// Removes files renamed to `.deleted` at least `file.delete.delay.ms` ago that nobody reads any more; when to look for the
+    /// next ones that wait. Blocks.
     pub fn remove_deleted(&mut self, now: Timestamp) -> io::Result<Option<Timestamp>> {
-        while let Some(next) = self.waiting.first().filter(|next| next.due <= now) {
-            match self.env.files.remove_file(&next.path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-                _ => self.waiting.remove(0),
-            };
+        let waiting = std::mem::take(&mut self.waiting);
+        let (mut going, staying): (Vec<_>, _) = waiting.into_iter().partition(|w| w.can_go(now));
+        self.waiting = staying;
+        while let Some(next) = going.pop() {
+            if let Err(error) = next.paths.iter().try_for_each(|path| self.remove_if_there(path)) {
+                self.waiting.extend(going);
+                self.waiting.push(next);
+                return Err(error);
+            }
         }
-        Ok(self.waiting.first().map(|next| next.due))
+        let again = Timestamp::new(now.get().saturating_add(LOOK_AGAIN_MS));
+        let due = self.waiting.iter().map(|waiting| waiting.due).min();
+        Ok(due.map(|due| if due <= now { again } else { due }))
+    }
+
+    fn remove_if_there(&self, path: &Path) -> io::Result<()> {
+        match self.env.files.remove_file(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
     }
 
     /// Renames files of a segment that is in no view any more, and remembers to remove them.
@@ -117,8 +143,10 @@ impl Log {
     ) -> io::Result<()> {
         let delay_ms = self.settings.file_delete_delay_ms;
         let due = Timestamp::new(now.get().saturating_add(delay_ms));
-        let renamed = segment.files.rename(kinds, Suffix::Deleted)?;
-        self.waiting.extend(renamed.into_iter().map(|path| WaitingFile { path, due }));
+        let paths = segment.files.rename(kinds, Suffix::Deleted)?;
+        // Readers that are left open them again.
+        segment.files.close();
+        self.waiting.push(WaitingFiles { segment: Arc::clone(&segment.files), paths, due });
         Ok(())
     }
 

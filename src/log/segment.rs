@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -85,8 +85,14 @@ pub(super) struct SegmentFiles {
     files: Arc<dyn FileSystem>,
     directory: Arc<Path>,
     base: Offset,
+    /// Which of the segments that the cleaner wrote in this life; 0 for others. Several may follow each other at one base, and
+    /// readers of an older one must not find the files of a newer one when both are deleted.
+    cleaned: u64,
     opened: Mutex<Opened>,
 }
+
+/// How many segments the cleaner has written.
+static CLEANED: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug, Default)]
 struct Opened {
@@ -99,13 +105,14 @@ struct Opened {
 
 impl SegmentFiles {
     pub(super) fn new(files: Arc<dyn FileSystem>, directory: Arc<Path>, base: Offset) -> Self {
-        Self { files, directory, base, opened: Mutex::default() }
+        Self { files, directory, base, cleaned: 0, opened: Mutex::default() }
     }
 
     /// Files yet to be written, which take the place of others once they are complete.
     pub(super) fn cleaned(files: Arc<dyn FileSystem>, directory: Arc<Path>, base: Offset) -> Self {
         let opened = Mutex::new(Opened { suffix: Suffix::Cleaned, ..Opened::default() });
-        Self { files, directory, base, opened }
+        let cleaned = CLEANED.fetch_add(1, Ordering::Relaxed) + 1;
+        Self { files, directory, base, cleaned, opened }
     }
 
     /// Where a file of the segment lies now.
@@ -114,7 +121,11 @@ impl SegmentFiles {
     }
 
     fn path_with(&self, kind: FileKind, suffix: Suffix) -> PathBuf {
-        self.directory.join(format!("{}{}", file_name(self.base, kind), suffix.text()))
+        let (name, suffix_text) = (file_name(self.base, kind), suffix.text());
+        self.directory.join(match suffix {
+            Suffix::Deleted if self.cleaned > 0 => format!("{name}.{}{suffix_text}", self.cleaned),
+            _ => format!("{name}{suffix_text}"),
+        })
     }
 
     /// The open file; handles stay valid when the file is renamed or removed. Opens it if it is not: blocks then.

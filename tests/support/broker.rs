@@ -157,11 +157,17 @@ impl Life {
     }
 
     pub fn delete(&self, name: &str) {
-        let topic = TopicRef::Name(TopicName::new(name).unwrap());
-        for deleted in self.broker.metadata.delete_topics(vec![topic]) {
-            deleted.expect("deleted");
-        }
-        self.broker.apply_image();
+        delete(&self.broker, name);
+    }
+
+    /// Deletes a topic in the middle of something else.
+    pub fn deletion(&self, name: &str) -> impl FnOnce() + Send + use<> {
+        let (broker, name) = (Arc::clone(&self.broker), name.to_owned());
+        move || delete(&broker, &name)
+    }
+
+    pub fn is_offline(&self) -> bool {
+        self.broker.partitions.directories().iter().any(|directory| directory.is_offline())
     }
 
     pub fn find(&self, topic: &str, partition: i32) -> Lookup {
@@ -315,4 +321,12 @@ pub fn values_in(bytes: &[u8]) -> Vec<(i64, String)> {
 pub fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     i64::try_from(since.as_millis()).unwrap()
+}
+
+fn delete(broker: &Broker, name: &str) {
+    let topic = TopicRef::Name(TopicName::new(name).unwrap());
+    for deleted in broker.metadata.delete_topics(vec![topic]) {
+        deleted.expect("deleted");
+    }
+    broker.apply_image();
 }

@@ -36,6 +36,8 @@ pub struct Faults {
     pub syncs: AtomicUsize,
     /// Runs before the next read of a `.log` file, which then fails.
     before_failed_read: Mutex<Option<Meanwhile>>,
+    /// Runs before the next sync of the directory of this name.
+    before_directory_sync: Mutex<Option<(String, Meanwhile)>>,
     /// What the clock shows as the time of each write to a `.log` file.
     slow_writes: Mutex<Option<(Arc<ManualClock>, i64)>>,
     /// Times that the cleaner's checkpoint was written.
@@ -61,6 +63,21 @@ impl Faults {
     /// The next read of a `.log` file fails, after `meanwhile` has been done.
     pub fn fail_next_read(&self, meanwhile: impl FnOnce() + Send + 'static) {
         *self.before_failed_read.lock().unwrap() = Some(Meanwhile(Box::new(meanwhile)));
+    }
+
+    /// Does something just before the next sync of the directory `name`.
+    pub fn before_directory_sync(&self, name: &str, meanwhile: impl FnOnce() + Send + 'static) {
+        let meanwhile = Meanwhile(Box::new(meanwhile));
+        *self.before_directory_sync.lock().unwrap() = Some((name.to_owned(), meanwhile));
+    }
+
+    fn directory_sync(&self, path: &Path) {
+        let mut waiting = self.before_directory_sync.lock().unwrap();
+        let meanwhile = waiting.take_if(|(name, _)| path.ends_with(name));
+        drop(waiting);
+        if let Some((_, Meanwhile(meanwhile))) = meanwhile {
+            meanwhile();
+        }
     }
 
     fn read(&self) -> io::Result<()> {
@@ -133,6 +150,7 @@ impl FileSystem for FaultyFiles {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.0.directory_sync(path);
         Disk.sync_dir(path)
     }
 

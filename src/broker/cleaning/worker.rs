@@ -255,8 +255,7 @@ impl Worker {
                 Err(CleanError::Stopped)
             }
             Err(error @ ReplaceError::Rename(_)) => {
-                let reason = format!("cleaning {} failed: {error}", partition.name());
-                partition.directory().fail(&reason);
+                partition.fail_directory("cleaning", &error);
                 Err(CleanError::Stopped)
             }
         }
@@ -309,12 +308,7 @@ impl Worker {
                 partition.consider_cleaning();
                 return;
             }
-            CleanError::SourceSync(_) => {
-                let reason = format!("cleaning {} failed: {error}", partition.name());
-                partition.directory().fail(&reason);
-                partition.abandon();
-                return;
-            }
+            CleanError::SourceSync(_) => return partition.fail_directory("cleaning", &error),
             CleanError::Damaged { .. } => CleaningFailure::Damaged,
             CleanError::KeysDoNotFit { .. } => CleaningFailure::Keys,
             CleanError::Read(_) | CleanError::Write(_) => CleaningFailure::Disk,

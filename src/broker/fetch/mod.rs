@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::time::Sleep;
 
 pub use self::plan::{EpochEnd, FetchError, check_leader_epoch};
+pub(super) use self::read::read_failed;
 use self::read::{Attempt, Depth};
 pub use self::wait::{FetchInterests, FetchWait, Gain};
 use super::Broker;

@@ -1,12 +1,13 @@
 //! One pass over the partitions of a fetch.
 
+use std::io;
 use std::sync::Arc;
 
 use super::plan::{Allowance, EpochEnd, FetchError, check_divergence, check_leader_epoch};
 use super::{Fetch, FetchPartition, Fetched, FetchedPartitions};
 use crate::broker::partition::{Ends, Partition};
 use crate::broker::registry::{Lookup, Readable};
-use crate::log::{Isolation, ReadError, ReadLimit, Slice};
+use crate::log::{AbortedTransaction, Isolation, ReadError, ReadLimit, Slice};
 use crate::types::{LeaderEpoch, Offset};
 
 /// Partitions that one pass on an async thread reads from cached files: each takes some ten system calls.
@@ -147,9 +148,16 @@ fn read_open(
     match read_records(&ends, asked.offset, limit, depth) {
         Ok(Some(records)) => fetched.records = records,
         Ok(None) => return Err(NeedsFiles),
-        Err(error) => return Ok(Err(error)),
+        Err(error) => return Ok(Err(read_failed(partition, error))),
     }
-    list_aborted(fetched, &ends, asked.offset, end, depth)
+    if fetched.aborted.is_some() && fetched.records.len > 0 {
+        match list_aborted(&ends, asked.offset, fetched.records.len, end, depth) {
+            Ok(Some(aborted)) => fetched.aborted = Some(aborted),
+            Ok(None) => return Err(NeedsFiles),
+            Err(error) => return Ok(Err(read_failed(partition, error.into()))),
+        }
+    }
+    Ok(Ok(fetched))
 }
 
 /// An empty log.
@@ -202,45 +210,44 @@ fn read_records(
     from: Offset,
     limit: ReadLimit,
     depth: Depth,
-) -> Result<Option<Slice>, FetchError> {
+) -> Result<Option<Slice>, ReadError> {
     let view = &ends.view;
-    let read = match view.read_tail(from, limit) {
+    match view.read_tail(from, limit) {
         Ok(None) => match depth {
             Depth::Memory => Ok(None),
             Depth::Cached => view.read_cached(from, limit),
             Depth::Files => view.read_files(from, limit).map(Some),
         },
         read => read,
-    };
-    read.map_err(|error| match error {
-        ReadError::OutOfRange { .. } => FetchError::OutOfRange,
-        ReadError::Io(source) => {
-            tracing::error!(%source, "reading a log failed");
-            FetchError::Storage
-        }
-    })
+    }
 }
 
+/// What was aborted in `len` bytes from `from` on; `None` if files must be asked first.
 fn list_aborted(
-    mut fetched: Fetched,
     ends: &Ends,
     from: Offset,
+    len: usize,
     to: Offset,
     depth: Depth,
-) -> Answer {
-    let wanted = fetched.aborted.is_some() && fetched.records.len > 0;
-    if !wanted || !ends.view.may_have_aborted(from) {
-        return Ok(Ok(fetched));
+) -> io::Result<Option<Vec<AbortedTransaction>>> {
+    if !ends.view.may_have_aborted(from) {
+        return Ok(Some(Vec::new()));
     }
-    if depth != Depth::Files {
-        return Err(NeedsFiles);
+    match depth {
+        Depth::Files => ends.view.aborted_in(from, len, to).map(Some),
+        Depth::Memory | Depth::Cached => Ok(None),
     }
-    match ends.view.aborted_in(from, fetched.records.len, to) {
-        Ok(aborted) => fetched.aborted = Some(aborted),
-        Err(source) => {
-            tracing::error!(%source, "reading a transaction index failed");
-            return Ok(Err(FetchError::Storage));
+}
+
+/// What a reader hears whose read failed.
+pub(in crate::broker) fn read_failed(partition: &Partition, error: ReadError) -> FetchError {
+    match error {
+        ReadError::OutOfRange { .. } => FetchError::OutOfRange,
+        // Deleting the topic moved its files under the reader.
+        ReadError::Io(_) if partition.is_retired() => FetchError::UnknownPartition,
+        ReadError::Io(error) => {
+            tracing::error!(partition = %partition.name(), %error, "reading a log failed");
+            FetchError::Storage
         }
     }
-    Ok(Ok(fetched))
 }

@@ -33,12 +33,26 @@ struct Shared {
 struct PoolState {
     waiting: Vec<Target>,
     running: usize,
-    failed: Option<io::Error>,
+    failed: Vec<SyncFailed>,
     closing: bool,
 }
 
+/// A sync that failed.
 #[derive(Debug)]
-enum Target {
+pub(super) struct SyncFailed {
+    /// Which of the works it belongs to.
+    pub(super) work: usize,
+    pub(super) error: io::Error,
+}
+
+#[derive(Debug)]
+struct Target {
+    work: usize,
+    what: Synced,
+}
+
+#[derive(Debug)]
+enum Synced {
     File(Arc<dyn File>),
     Directory(PathBuf),
 }
@@ -49,24 +63,26 @@ impl SyncPool {
         Self { files, shared: Arc::default(), helpers: 0, parallel_max }
     }
 
-    /// Syncs everything in `works`; the first error if any failed. Returns when nothing is running any more.
+    /// Syncs everything in `works`; what failed. Returns when nothing is running any more.
     pub(super) fn sync_all<'a>(
         &mut self,
         works: impl Iterator<Item = &'a SyncWork>,
-    ) -> io::Result<()> {
+    ) -> Vec<SyncFailed> {
         let (mut files, mut directories) = (Vec::new(), Vec::new());
-        for work in works {
-            files.extend(work.files.iter().cloned().map(Target::File));
-            directories.extend(work.directories.iter().cloned().map(Target::Directory));
+        for (number, work) in works.enumerate() {
+            let target = |what| Target { work: number, what };
+            files.extend(work.files.iter().cloned().map(Synced::File).map(target));
+            directories.extend(work.directories.iter().cloned().map(Synced::Directory).map(target));
         }
         // Names after content: a crash in between must not leave a name for something half written.
-        self.sync_together(files)?;
-        self.sync_together(directories)
+        let failed = self.sync_together(files);
+        if failed.is_empty() { self.sync_together(directories) } else { failed }
     }
 
-    fn sync_together(&mut self, targets: Vec<Target>) -> io::Result<()> {
+    fn sync_together(&mut self, targets: Vec<Target>) -> Vec<SyncFailed> {
         if let [] | [_] = targets.as_slice() {
-            return targets.iter().try_for_each(|target| target.sync(self.files.as_ref()));
+            let failed = targets.iter().filter_map(|target| target.sync(self.files.as_ref()).err());
+            return failed.collect();
         }
         let helpers = targets.len().min(self.parallel_max) - 1;
         self.start_helpers(helpers);
@@ -117,9 +133,7 @@ impl Shared {
                 let result = target.sync(files);
                 state = self.state.lock();
                 state.running -= 1;
-                if let Err(error) = result {
-                    state.failed.get_or_insert(error);
-                }
+                state.failed.extend(result.err());
                 if state.running == 0 && state.waiting.is_empty() {
                     self.done.notify_one();
                 }
@@ -132,20 +146,21 @@ impl Shared {
     }
 
     /// Waits for the helpers' last syncs.
-    fn finish(&self) -> io::Result<()> {
+    fn finish(&self) -> Vec<SyncFailed> {
         let mut state = self.state.lock();
         while state.running > 0 {
             self.done.wait(&mut state);
         }
-        state.failed.take().map_or(Ok(()), Err)
+        std::mem::take(&mut state.failed)
     }
 }
 
 impl Target {
-    fn sync(&self, files: &dyn FileSystem) -> io::Result<()> {
-        match self {
-            Self::File(file) => file.sync(),
-            Self::Directory(path) => files.sync_dir(path),
-        }
+    fn sync(&self, files: &dyn FileSystem) -> Result<(), SyncFailed> {
+        let synced = match &self.what {
+            Synced::File(file) => file.sync(),
+            Synced::Directory(path) => files.sync_dir(path),
+        };
+        synced.map_err(|error| SyncFailed { work: self.work, error })
     }
 }
