@@ -4,6 +4,7 @@
 //! accepted. A taken port, or a directory that cannot be served, so ends the start before anything was changed. Stop is the reverse. Everything that waits for the disk runs
 //! on the blocking pool.
 
+mod directories;
 mod understanding;
 
 use std::io;
@@ -168,7 +169,7 @@ fn open_broker(
     health: Arc<Health>,
     shutdown: Shutdown,
 ) -> Result<Arc<Broker>, StartError> {
-    let Claimed { settings, directories, metadata } = understanding.claim(&env)?;
+    let Claimed { settings, directories, failed, metadata } = understanding.claim(&env)?;
     let settings = with_overrides(&settings, &metadata.image());
     let budget = ByteBudget::new(settings.memory_bytes);
     Ok(Broker::open(OpenBroker {
@@ -176,6 +177,7 @@ fn open_broker(
         settings: Arc::new(settings),
         metadata: Arc::new(metadata),
         directories,
+        failed_directories: failed,
         budget,
         metrics: Arc::new(Metrics::default()),
         health,

@@ -6,11 +6,13 @@
 use std::path::Path;
 
 use super::StartError;
+use super::directories::{is_failure_of_disk, refuse_repeated};
+use crate::broker::FailedDirectory;
 use crate::config::BrokerSettings;
 use crate::env::Env;
 use crate::metadata::{FoundMetadata, Image, MetadataStore, OpenMetadata, Serving, Understood};
 use crate::storage::{FoundDirectory, LogDirectory, MetaProperties, OpenDirectoryError};
-use crate::types::BrokerId;
+use crate::types::{BrokerId, DirectoryId};
 
 /// A node's directories, understood and unchanged.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub struct Understanding {
     settings: BrokerSettings,
     /// The one with the metadata first.
     directories: Vec<FoundDirectory>,
+    /// Those that cannot be looked into.
+    failed: Vec<FailedDirectory>,
     metadata: Understood,
 }
 
@@ -28,6 +32,8 @@ pub struct Claimed {
     pub settings: BrokerSettings,
     /// Open and locked, the one with the metadata first.
     pub directories: Vec<LogDirectory>,
+    /// Those that cannot be used: their partitions are offline.
+    pub failed: Vec<FailedDirectory>,
     /// The metadata, in a new epoch.
     pub metadata: MetadataStore,
 }
@@ -36,11 +42,8 @@ impl Understanding {
     /// Looks at everything. Blocks.
     pub fn read(env: &Env, mut settings: BrokerSettings) -> Result<Self, StartError> {
         adopt_node_id(env, &mut settings)?;
-        let first = std::iter::once(&settings.metadata_log_dir);
-        let others = settings.log_dirs.iter().filter(|path| **path != settings.metadata_log_dir);
-        let look = |path| FoundDirectory::look(env, path, settings.node_id);
-        let directories =
-            first.chain(others).map(|path| look(path)).collect::<Result<Vec<_>, _>>()?;
+        let (directories, failed) = look_at_all(env, &settings)?;
+        refuse_repeated(&directories)?;
         let known = settings.cluster_id.as_deref();
         let cluster = known.or_else(|| directories.iter().find_map(FoundDirectory::cluster_id));
         directories.iter().try_for_each(|directory| directory.check_cluster(cluster))?;
@@ -50,12 +53,12 @@ impl Understanding {
             serving: Serving {
                 node_id: settings.node_id,
                 metadata_directory: directories[0].directory_id(),
-                log_directories: directories.iter().map(FoundDirectory::directory_id).collect(),
+                log_directories: ids(&directories, &failed),
             },
             partition: directories.iter().find_map(|found| found.partitions().next()).cloned(),
         };
         let metadata = Understood::read(env.files.as_ref(), &found)?;
-        Ok(Self { settings, directories, metadata })
+        Ok(Self { settings, directories, failed, metadata })
     }
 
     /// The directories, the one with the metadata first.
@@ -75,7 +78,7 @@ impl Understanding {
 
     /// Claims the directories and takes the lead. Blocks.
     pub fn claim(self, env: &Env) -> Result<Claimed, StartError> {
-        let Self { settings, directories, metadata } = self;
+        let Self { settings, directories, mut failed, metadata } = self;
         let known = settings.cluster_id.clone();
         let found = || directories.iter().find_map(FoundDirectory::cluster_id).map(str::to_owned);
         let mut cluster = known.or_else(found);
@@ -83,26 +86,67 @@ impl Understanding {
         let mut claimed: Vec<LogDirectory> = Vec::with_capacity(directories.len());
         for directory in directories {
             // Only the directory with the metadata, the first, is known to the quorum.
-            let directory = directory.claim(cluster.as_deref(), lost_id.take())?;
-            cluster.get_or_insert_with(|| directory.cluster_id().to_owned());
-            if !claimed.is_empty() {
+            let path = directory.path().to_owned();
+            let directory = directory.claim(cluster.as_deref(), lost_id.take());
+            let directory = match directory.and_then(|directory| {
                 // The names of the first are synced when its metadata log is opened.
-                sync_names(&directory)?;
-            }
+                if claimed.is_empty() { Ok(directory) } else { sync_names(directory) }
+            }) {
+                Ok(directory) => directory,
+                Err(error) if !claimed.is_empty() && is_failure_of_disk(&error) => {
+                    failed.push(FailedDirectory::of(path, &error));
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            cluster.get_or_insert_with(|| directory.cluster_id().to_owned());
             claimed.push(directory);
         }
         let mut open = OpenMetadata::new(env.clone(), &claimed[0], settings.node_id);
+        open.other_directories = claimed[1..].iter().map(LogDirectory::directory_id).collect();
         open.rack.clone_from(&settings.broker_rack);
         open.snapshot_after_bytes = settings.metadata_log_max_record_bytes_between_snapshots;
         open.endpoints = super::endpoints(&settings);
         let metadata = MetadataStore::lead(open, metadata)?;
-        Ok(Claimed { settings, directories: claimed, metadata })
+        Ok(Claimed { settings, directories: claimed, failed, metadata })
     }
 }
 
-fn sync_names(directory: &LogDirectory) -> Result<(), OpenDirectoryError> {
-    let path = || Path::to_path_buf(directory.path());
-    directory.sync_names().map_err(|source| OpenDirectoryError::Io { path: path(), source })
+/// The directories, the one with the metadata first, and those that cannot be looked into.
+fn look_at_all(
+    env: &Env,
+    settings: &BrokerSettings,
+) -> Result<(Vec<FoundDirectory>, Vec<FailedDirectory>), OpenDirectoryError> {
+    let look = |path: &Path| FoundDirectory::look(env, path, settings.node_id);
+    let mut directories = vec![look(&settings.metadata_log_dir)?];
+    let mut failed = Vec::new();
+    // That one stands among the others once.
+    let mut has_metadata = true;
+    for path in &settings.log_dirs {
+        if *path == settings.metadata_log_dir && std::mem::take(&mut has_metadata) {
+            continue;
+        }
+        match look(path) {
+            Ok(directory) => directories.push(directory),
+            Err(error) if is_failure_of_disk(&error) => {
+                failed.push(FailedDirectory::of(path.clone(), &error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((directories, failed))
+}
+
+/// As far as they are known.
+fn ids(directories: &[FoundDirectory], failed: &[FailedDirectory]) -> Vec<Option<DirectoryId>> {
+    let found = directories.iter().map(FoundDirectory::directory_id);
+    found.chain(failed.iter().map(|_| None)).collect()
+}
+
+fn sync_names(directory: LogDirectory) -> Result<LogDirectory, OpenDirectoryError> {
+    let path = directory.path().to_owned();
+    directory.sync_names().map_err(|source| OpenDirectoryError::Io { path, source })?;
+    Ok(directory)
 }
 
 /// Where nobody gave a `node.id`, a directory that belongs to a node already says which.

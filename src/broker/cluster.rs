@@ -67,6 +67,20 @@ impl Broker {
         };
         Endpoint { host: &listener.advertised_host, port }
     }
+
+    /// Who leads a partition: this node, if the log directory works that the partition lies in.
+    pub fn leadership(&self, partition: &PartitionState) -> PartitionLeadership {
+        let node = self.settings.node_id;
+        let served = self.partitions.placement().serves(partition.directory_of(node));
+        leadership(node, partition, if served { Directory::Online } else { Directory::Offline })
+    }
+}
+
+/// The log directory of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directory {
+    Online,
+    Offline,
 }
 
 /// A partition as this node, the only one alive, sees it.
@@ -76,7 +90,7 @@ pub struct PartitionLeadership {
     pub state: LeaderState,
     /// The leader, or -1.
     pub leader: BrokerId,
-    /// Replicas on nodes that are not alive.
+    /// Replicas on nodes that are not alive, or in log directories that do not work.
     pub offline_replicas: Vec<BrokerId>,
 }
 
@@ -90,12 +104,17 @@ pub enum LeaderState {
 }
 
 /// Who leads a partition, given that `node` is the only one alive.
-pub fn leadership(node: BrokerId, partition: &PartitionState) -> PartitionLeadership {
-    let led = partition.leader == node;
+fn leadership(
+    node: BrokerId,
+    partition: &PartitionState,
+    directory: Directory,
+) -> PartitionLeadership {
+    let is_online = |replica: BrokerId| replica == node && directory == Directory::Online;
+    let led = partition.leader == node && is_online(node);
     PartitionLeadership {
         state: if led { LeaderState::Led } else { LeaderState::NoLeader },
         leader: if led { node } else { BrokerId::new(-1) },
-        offline_replicas: partition.replicas.iter().copied().filter(|&b| b != node).collect(),
+        offline_replicas: partition.replicas.iter().copied().filter(|&b| !is_online(b)).collect(),
     }
 }
 
@@ -132,11 +151,22 @@ mod tests {
     #[test]
     fn a_partition_led_by_a_node_that_is_not_there_has_no_leader() {
         let node = BrokerId::new(1);
+        let leadership =
+            |node, partition: &PartitionState| leadership(node, partition, Directory::Online);
         assert_eq!(leadership(node, &partition(1, &[1])).state, LeaderState::Led);
         let elsewhere = leadership(node, &partition(2, &[2, 1]));
         assert_eq!(elsewhere.state, LeaderState::NoLeader);
         assert_eq!(elsewhere.leader, BrokerId::new(-1));
         assert_eq!(elsewhere.offline_replicas, [BrokerId::new(2)]);
         assert_eq!(leadership(node, &partition(-1, &[1])).state, LeaderState::NoLeader);
+    }
+
+    #[test]
+    fn a_partition_in_a_directory_that_failed_has_no_leader_and_an_offline_replica() {
+        let node = BrokerId::new(1);
+        let offline = leadership(node, &partition(1, &[1]), Directory::Offline);
+        assert_eq!(offline.state, LeaderState::NoLeader);
+        assert_eq!(offline.leader, BrokerId::new(-1));
+        assert_eq!(offline.offline_replicas, [node]);
     }
 }

@@ -13,10 +13,12 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::{Agenda, Job};
 use super::partition::Partition;
+use super::registry::FailedDirectory;
 use super::sync::SyncQueues;
 use crate::config::{Durability, TopicSettings};
 use crate::env::{Env, Shutdown, is_no_room};
 use crate::log::StartMode;
+use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
 use crate::storage::{
     Checkpoint, CleanShutdown, LastStop, LogDirectory, OffsetCheckpoint, OpenDirectoryError,
@@ -56,27 +58,44 @@ pub struct DataDirectory {
 #[derive(Debug)]
 pub struct DirectoryFailures {
     online: AtomicUsize,
+    metadata: Arc<MetadataStore>,
     shutdown: Shutdown,
     health: Arc<Health>,
     metrics: Arc<Metrics>,
 }
 
 impl DirectoryFailures {
-    /// `directories` are online; when the last one fails `shutdown` is requested.
+    /// `directories` are online; when the last one fails, or the one with the metadata, `shutdown` is requested.
     pub fn new(
         directories: usize,
+        metadata: Arc<MetadataStore>,
         shutdown: Shutdown,
         health: Arc<Health>,
         metrics: Arc<Metrics>,
     ) -> Arc<Self> {
-        Arc::new(Self { online: AtomicUsize::new(directories), shutdown, health, metrics })
+        let online = AtomicUsize::new(directories);
+        Arc::new(Self { online, metadata, shutdown, health, metrics })
     }
 
-    fn one_failed(&self, directory: &Path, reason: &str) {
-        self.health.directory_failed(directory.to_owned(), reason.to_owned());
-        if self.online.fetch_sub(1, Ordering::AcqRel) == 1 {
+    /// A directory that was counted could not be taken in.
+    pub fn start_failed(&self, failed: &FailedDirectory) {
+        self.online.fetch_sub(1, Ordering::AcqRel);
+        self.health.directory_failed(failed.path.clone(), failed.reason.clone());
+    }
+
+    fn one_failed(&self, directory: &DataDirectory, reason: &str) {
+        let path = directory.path();
+        self.health.directory_failed(path.to_owned(), reason.to_owned());
+        self.metadata.directory_failed(directory.id);
+        let left = self.online.fetch_sub(1, Ordering::AcqRel) - 1;
+        if left == 0 {
             tracing::error!("no log directory is left online, the broker stops");
             self.shutdown.request();
+        } else if self.metadata.directory() == path {
+            tracing::error!("the log directory with the metadata is offline, the broker stops");
+            self.shutdown.request();
+        } else {
+            tracing::error!(directory = %path.display(), left, "its partitions are offline until the next start finds it in order");
         }
     }
 }
@@ -167,7 +186,7 @@ impl DataDirectory {
     pub fn fail(&self, reason: &str) {
         if self.offline.set(reason.to_owned()).is_ok() {
             tracing::error!(directory = %self.path.display(), reason, "log directory goes offline");
-            self.failures.one_failed(&self.path, reason);
+            self.failures.one_failed(self, reason);
         }
     }
 

@@ -16,6 +16,7 @@ mod data_directory;
 mod delete_records;
 mod fetch;
 pub mod fetch_sessions;
+mod found_partitions;
 mod group_lag;
 mod groups;
 mod housekeeping;
@@ -57,7 +58,9 @@ pub use self::open::OpenBroker;
 pub use self::partition::{Ends, Partition, PartitionAppendError};
 pub use self::produce::{Acks, Produce, ProduceBatch, ProduceError, ProduceTransaction, Produced};
 use self::producer_ids::ProducerIds;
-pub use self::registry::{ClosedPartition, Lookup, OpenPartitionError, PartitionRegistry};
+pub use self::registry::{
+    ClosedPartition, FailedDirectory, Lookup, OpenPartitionError, PartitionRegistry,
+};
 use self::stalls::Stalls;
 pub use self::step::{BoxFuture, Step, off_thread};
 use self::transactions::Errands;

@@ -1,24 +1,22 @@
 //! Start and stop of the broker's data.
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use super::agenda::{Agenda, Job};
+use super::agenda::Agenda;
 use super::answer_memory::AnswerMemory;
 use super::cleaning::{Cleaner, CleaningTools};
 use super::configs::BrokerConfigs;
 use super::coordinator_shards::CoordinatorParts;
-use super::data_directory::{DataDirectory, DirectoryFailures};
 use super::fetch_sessions::FetchSessions;
+use super::found_partitions::start_directories;
 use super::groups;
 use super::in_force::SettingsInForce;
 use super::partition::Partition;
 use super::producer_ids::ProducerIds;
-use super::registry::{NewRegistry, PartitionRegistry, Placement};
+use super::registry::{FailedDirectory, NewRegistry, PartitionRegistry};
 use super::transactions;
 use super::{ADMIN_TURNS, Broker};
 use crate::config::{BrokerSettings, Layers};
@@ -27,10 +25,9 @@ use crate::coordinator::runtime::{Coordinator, StateMemory};
 use crate::coordinator::transactions::{TransactionSettings, Transactions};
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::log::TailPool;
-use crate::metadata::{Image, MetadataStore};
+use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
-use crate::storage::{CleanShutdown, LogDirectory, OpenDirectoryError, stray_name};
-use crate::types::TopicPartition;
+use crate::storage::{CleanShutdown, LogDirectory, OpenDirectoryError};
 
 /// Logs that are closed at the same time.
 const CLOSING_THREADS_MAX: usize = 8;
@@ -46,6 +43,8 @@ pub struct OpenBroker {
     pub metadata: Arc<MetadataStore>,
     /// The log directories, locked and open, in the order of `log.dirs`.
     pub directories: Vec<LogDirectory>,
+    /// Those that could not be used: their partitions are offline.
+    pub failed_directories: Vec<FailedDirectory>,
     /// The one budget of bytes.
     pub budget: Arc<ByteBudget>,
     /// Counters and gauges of everything.
@@ -195,36 +194,6 @@ impl Broker {
     }
 }
 
-/// Takes note of what lies in the log directories, and starts the threads that sync them.
-fn start_directories(
-    args: &mut OpenBroker,
-    image: &Image,
-    agenda: &Arc<Agenda>,
-) -> Result<Placement, OpenDirectoryError> {
-    let failures = DirectoryFailures::new(
-        args.directories.len(),
-        args.shutdown.clone(),
-        Arc::clone(&args.health),
-        Arc::clone(&args.metrics),
-    );
-    let mut directories = Vec::with_capacity(args.directories.len());
-    let mut found = HashMap::new();
-    for (number, directory) in args.directories.drain(..).enumerate() {
-        for name in known_partitions(&args.env, &directory, image) {
-            if let Some(first) = found.insert(name.clone(), number) {
-                tracing::error!(partition = %name, "two log directories hold the partition, the first one is served");
-                found.insert(name, first);
-            }
-        }
-        for name in directory.being_deleted() {
-            agenda.plan(0, Job::RemoveDirectory(directory.path().join(name)));
-        }
-        let (agenda, failures) = (Arc::clone(agenda), Arc::clone(&failures));
-        directories.push(DataDirectory::start(&args.env, directory, agenda, failures)?);
-    }
-    Ok(Placement::new(directories, found))
-}
-
 fn start_groups(parts: CoordinatorParts, settings: &BrokerSettings) -> Arc<Coordinator<Groups>> {
     let metadata = Arc::clone(&parts.metadata);
     let layers = Layers::of_statics(&settings.statics);
@@ -292,39 +261,6 @@ fn close_each(left: &Mutex<Vec<Arc<Partition>>>) {
         }
         if let Err(error) = partition.lock().log.close() {
             partition.fail_directory("closing", &error);
-        }
-    }
-}
-
-/// The partitions of a directory that the image knows; the others are set aside.
-fn known_partitions(env: &Env, directory: &LogDirectory, image: &Image) -> Vec<TopicPartition> {
-    let mut known = Vec::with_capacity(directory.partitions().len());
-    let mut strays = false;
-    for name in directory.partitions() {
-        let topic = image.topic(name.topic.as_str());
-        if topic.is_some_and(|topic| topic.partition(name.partition).is_some()) {
-            known.push(name.clone());
-        } else {
-            strays |= set_stray(env, directory.path(), name);
-        }
-    }
-    if strays && let Err(error) = directory.sync_names() {
-        tracing::warn!(directory = %directory.path().display(), %error, "renamed strays are not synced");
-    }
-    known
-}
-
-/// Renames the directory of a partition that the metadata does not know, as Kafka does; true if it was renamed.
-pub(super) fn set_stray(env: &Env, directory: &Path, name: &TopicPartition) -> bool {
-    let to = stray_name(name, env.random.uuid());
-    match env.files.rename(&directory.join(name.to_string()), &directory.join(&to)) {
-        Ok(()) => {
-            tracing::warn!(partition = %name, renamed = to, "the metadata does not know this partition, set aside");
-            true
-        }
-        Err(error) => {
-            tracing::error!(partition = %name, %error, "the metadata does not know this partition, and it cannot be set aside");
-            false
         }
     }
 }

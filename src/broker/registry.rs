@@ -16,7 +16,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 pub use self::open::OpenPartitionError;
-pub use self::placement::Placement;
+pub use self::placement::{FailedDirectory, Placement};
 pub use self::unwritten::Readable;
 use super::agenda::Agenda;
 use super::data_directory::DataDirectory;
@@ -105,6 +105,11 @@ impl PartitionRegistry {
     /// The log directories.
     pub fn directories(&self) -> &[Arc<DataDirectory>] {
         self.placement.directories()
+    }
+
+    /// Where partitions lie.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
     }
 
     /// Bytes of the budget that the tails of all logs hold.

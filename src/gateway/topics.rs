@@ -31,8 +31,7 @@ fn cluster(out: &mut String, broker: &Broker, image: &Image) {
         let _ = writeln!(out, "kafka_broker_info{{id=\"{id}\",address=\"{host}:{port}\"}} 1");
     }
     let partitions: usize = image.topics.values().map(|topic| topic.partitions.len()).sum();
-    let offline =
-        broker.partitions.directories().iter().filter(|directory| directory.is_offline()).count();
+    let offline = broker.partitions.placement().offline_count();
     for (name, help, value) in [
         (
             "kafka_controller_kafkacontroller_activecontrollercount",

@@ -134,6 +134,14 @@ impl ImageBuilder {
         }
     }
 
+    /// A partition, changes so far included.
+    pub fn partition(&self, id: TopicId, index: PartitionIndex) -> Option<&PartitionState> {
+        match self.drafts.get(&id) {
+            Some(draft) => draft.as_ref()?.partitions.get(&index.get()),
+            None => self.image.topics_by_id.get(&id)?.partition(index),
+        }
+    }
+
     /// Everything but topics, changes so far included.
     pub fn image_but_topics(&self) -> &Image {
         &self.image

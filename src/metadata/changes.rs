@@ -6,8 +6,14 @@
 use std::sync::Arc;
 
 use super::apply::ImageBuilder;
-use super::records::{ConfigRecord, MetadataRecord, PartitionRecord, ProducerIds, TopicRecord};
-use super::store::{ConfigChange, MetadataError, NewTopic, ProducerIdBlock, TopicRef};
+use super::directory_choice::DirectoryChoice;
+use super::records::{
+    ConfigRecord, MetadataRecord, PartitionChange, PartitionRecord, ProducerIds, TopicRecord,
+    directories_supported,
+};
+use super::store::{
+    ConfigChange, DirectoryAssignment, MetadataError, NewTopic, ProducerIdBlock, TopicRef,
+};
 use super::{ConfigResource, Image};
 use crate::env::Random;
 use crate::types::{BrokerId, DirectoryId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, Uuid};
@@ -16,7 +22,8 @@ use crate::types::{BrokerId, DirectoryId, LeaderEpoch, PartitionIndex, ProducerI
 pub const PRODUCER_ID_BLOCK: i64 = 1000;
 
 /// Kafka's `DirectoryId.UNASSIGNED`: the broker of that replica will choose.
-const UNASSIGNED: DirectoryId = Uuid::from_bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+pub const UNASSIGNED: DirectoryId =
+    Uuid::from_bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
 
 /// What new records say about this node.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +32,6 @@ pub struct LocalBroker {
     pub id: BrokerId,
     /// Epoch of its registration.
     pub epoch: i64,
-    /// `directory.id`.
-    pub directory_id: DirectoryId,
 }
 
 /// Plans the changes of one group.
@@ -35,13 +40,20 @@ pub struct Planner {
     builder: ImageBuilder,
     random: Arc<dyn Random>,
     local: LocalBroker,
+    directories: DirectoryChoice,
     records: Vec<MetadataRecord>,
 }
 
 impl Planner {
-    /// Starts from the newest image.
-    pub fn new(image: Image, random: Arc<dyn Random>, local: LocalBroker) -> Self {
-        Self { builder: ImageBuilder::new(image), random, local, records: Vec::new() }
+    /// Starts from the newest image; new partitions go to `directories`.
+    pub fn new(
+        image: Image,
+        random: Arc<dyn Random>,
+        local: LocalBroker,
+        directories: Vec<DirectoryId>,
+    ) -> Self {
+        let directories = DirectoryChoice::new(local.id, &image, directories);
+        Self { builder: ImageBuilder::new(image), random, local, directories, records: Vec::new() }
     }
 
     /// The records of the change just planned.
@@ -122,6 +134,30 @@ impl Planner {
         Ok(())
     }
 
+    /// Says where the logs of this node lie; a partition that is not there, or whose log lies there already, is left out.
+    pub fn assign_directories(&mut self, assignments: &[DirectoryAssignment]) {
+        if !directories_supported(self.builder.image_but_topics().metadata_version()) {
+            return;
+        }
+        for assignment in assignments {
+            let DirectoryAssignment { topic, partition, directory } = *assignment;
+            let Some(state) = self.builder.partition(topic, partition) else { continue };
+            let replica = state.replicas.iter().position(|id| *id == self.local.id);
+            let Some(replica) = replica else { continue };
+            let mut directories = state.directories.clone();
+            directories.resize(state.replicas.len(), UNASSIGNED);
+            if std::mem::replace(&mut directories[replica], directory) == directory {
+                continue;
+            }
+            self.emit(MetadataRecord::PartitionChange(PartitionChange {
+                partition,
+                topic_id: topic,
+                directories: Some(directories),
+                ..PartitionChange::default()
+            }));
+        }
+    }
+
     /// Takes the next block of producer ids.
     pub fn allocate_producer_ids(&mut self) -> Result<ProducerIdBlock, MetadataError> {
         let first = self.builder.image_but_topics().next_producer_id;
@@ -138,7 +174,7 @@ impl Planner {
 
     fn add_partitions(&mut self, topic_id: TopicId, first: i32, added: Vec<Vec<BrokerId>>) {
         for (index, replicas) in (first..).zip(added) {
-            let directories = replicas.iter().map(|id| self.directory_of(*id)).collect();
+            let directories: Vec<_> = replicas.iter().map(|id| self.directory_of(*id)).collect();
             self.emit(MetadataRecord::Partition(PartitionRecord {
                 partition: PartitionIndex::new(index),
                 topic_id,
@@ -157,8 +193,8 @@ impl Planner {
         }
     }
 
-    fn directory_of(&self, replica: BrokerId) -> DirectoryId {
-        if replica == self.local.id { self.local.directory_id } else { UNASSIGNED }
+    fn directory_of(&mut self, replica: BrokerId) -> DirectoryId {
+        if replica == self.local.id { self.directories.choose() } else { UNASSIGNED }
     }
 
     fn emit(&mut self, record: MetadataRecord) {

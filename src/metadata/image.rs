@@ -57,6 +57,19 @@ pub struct PartitionState {
     pub last_known_elr: Vec<BrokerId>,
 }
 
+impl PartitionState {
+    /// The log directory of a node's replica; `None` if the log names only a placeholder (migrating, unassigned, lost).
+    pub fn directory_of(&self, node: BrokerId) -> Option<DirectoryId> {
+        let replica = self.replicas.iter().position(|id| *id == node)?;
+        self.directories.get(replica).copied().filter(|id| !is_placeholder(*id))
+    }
+}
+
+/// True for the ids that stand for no directory (Kafka's `DirectoryId.reserved`; these are the first hundred there).
+pub(super) fn is_placeholder(directory: DirectoryId) -> bool {
+    directory.to_bytes()[..15] == [0; 15]
+}
+
 /// One topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {

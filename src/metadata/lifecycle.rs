@@ -3,7 +3,7 @@
 //! Pure functions from the image found to the records to write (`log-engine` reference 1.10).
 
 use super::METADATA_VERSION;
-use super::image::{Image, PartitionState, QuorumState, Topic};
+use super::image::{Image, PartitionState, QuorumState, Topic, is_placeholder};
 use super::journal::{ControlRecord, Voter};
 use super::records::{
     BrokerRegistrationChange, Endpoint, FORMAT_LEVEL, FeatureLevel, MetadataRecord, OLDEST_LEVEL,
@@ -33,8 +33,10 @@ pub enum Formatted {
 pub struct Node {
     /// `node.id`.
     pub id: BrokerId,
-    /// `directory.id` of the log directory.
+    /// `directory.id` of the log directory with the metadata.
     pub directory_id: DirectoryId,
+    /// Those of the others.
+    pub other_directories: Vec<DirectoryId>,
     /// `broker.rack`.
     pub rack: Option<String>,
     /// Advertised addresses.
@@ -42,6 +44,11 @@ pub struct Node {
 }
 
 impl Node {
+    /// All log directories that work.
+    pub fn directories(&self) -> Vec<DirectoryId> {
+        [self.directory_id].into_iter().chain(self.other_directories.iter().copied()).collect()
+    }
+
     /// First record of every epoch.
     pub fn election(&self) -> Vec<ControlRecord> {
         vec![ControlRecord::LeaderChange { leader: self.id, voters: vec![self.id] }]
@@ -72,8 +79,7 @@ impl Node {
     /// The registration; its epoch is the offset that it will be written at.
     pub fn registration(&self, image: &Image, incarnation: Uuid, epoch: i64) -> MetadataRecord {
         let level = image.metadata_version();
-        let log_dirs =
-            if directories_supported(level) { vec![self.directory_id] } else { Vec::new() };
+        let log_dirs = if directories_supported(level) { self.directories() } else { Vec::new() };
         MetadataRecord::RegisterBroker(RegisterBroker {
             broker_id: self.id,
             is_migrating_zk_broker: false,
@@ -172,16 +178,17 @@ impl Node {
         })
     }
 
-    /// Names this directory where the log has only one of Kafka's placeholders (migrating, unassigned, lost).
+    /// Names the directory where the log has only one of Kafka's placeholders (migrating, unassigned, lost) and there is only
+    /// one; of several, the broker names the one where it finds the partition or puts it.
     fn assign(
         &self,
         image: &Image,
         state: &PartitionState,
         replica: usize,
     ) -> Option<Vec<DirectoryId>> {
-        let reserved = |id: DirectoryId| id.to_bytes()[..15] == [0; 15];
-        let assigned = state.directories.get(replica).is_some_and(|id| !reserved(*id));
-        if assigned || !directories_supported(image.metadata_version()) {
+        let assigned = state.directories.get(replica).is_some_and(|id| !is_placeholder(*id));
+        let level = image.metadata_version();
+        if assigned || !self.other_directories.is_empty() || !directories_supported(level) {
             return None;
         }
         let mut directories = state.directories.clone();

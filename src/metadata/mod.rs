@@ -5,6 +5,7 @@
 
 mod apply;
 mod changes;
+mod directory_choice;
 mod image;
 pub mod journal;
 mod lifecycle;
@@ -20,6 +21,6 @@ pub use opening::{FoundMetadata, Understood};
 pub use records::{Endpoint, OpaqueKey, RegisterBroker as BrokerRegistration, SupportedFeature};
 pub use serving::Serving;
 pub use store::{
-    ConfigChange, ImageListener, MetadataError, MetadataStore, NewTopic, OpenMetadata,
-    ProducerIdBlock, TopicRef,
+    ConfigChange, DirectoryAssignment, ImageListener, MetadataError, MetadataStore, NewTopic,
+    OpenMetadata, ProducerIdBlock, TopicRef,
 };

@@ -89,6 +89,7 @@ pub fn open(args: &OpenMetadata, understood: Understood) -> Result<Opened, Metad
     let node = Node {
         id: args.node_id,
         directory_id: args.directory_id,
+        other_directories: args.other_directories.clone(),
         rack: args.rack.clone(),
         endpoints: args.endpoints.clone(),
     };

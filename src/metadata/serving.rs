@@ -144,7 +144,7 @@ fn missing_directories(image: &Image, serving: &Serving) -> Option<String> {
         .collect();
     (!affected.is_empty()).then(|| {
         format!(
-            "log directories of this node are missing ({}), and in them lie {}: name all of them in log.dirs. In place of one that is lost for good name an empty directory: its partitions then begin anew",
+            "log directories of this node are missing ({}), and in them lie {}: name all of them in log.dirs. In place of one that is lost for good name an empty directory: its partitions are then offline until their topics are deleted",
             listed(&ids),
             some_of(&affected)
         )

@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -36,6 +36,8 @@ pub struct OpenMetadata {
     pub cluster_id: String,
     /// `directory.id` from `meta.properties`.
     pub directory_id: DirectoryId,
+    /// `directory.id` of the other log directories that work, in the order of `log.dirs`.
+    pub other_directories: Vec<DirectoryId>,
     /// Goes into this node's registration.
     pub rack: Option<String>,
     /// Advertised addresses, for this node's registration.
@@ -56,6 +58,7 @@ impl OpenMetadata {
             node_id,
             cluster_id: directory.cluster_id().to_owned(),
             directory_id: directory.directory_id(),
+            other_directories: Vec::new(),
             rack: None,
             endpoints: Vec::new(),
             snapshot_after_bytes: Self::SNAPSHOT_AFTER_BYTES,
@@ -80,6 +83,17 @@ impl OpenMetadata {
             partition: partitions.next(),
         })
     }
+}
+
+/// The log directory of this node's replica of a partition (a wish of Kafka's `AssignReplicasToDirs`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectoryAssignment {
+    /// Topic.
+    pub topic: TopicId,
+    /// Partition.
+    pub partition: PartitionIndex,
+    /// Where its log lies from now on.
+    pub directory: DirectoryId,
 }
 
 /// A topic to be created; already validated by the caller but for existence.
@@ -157,7 +171,10 @@ pub type ImageListener = Box<dyn Fn(&Arc<Image>, &Arc<Image>) + Send + Sync>;
 pub struct MetadataStore {
     env: Env,
     node: Node,
+    directory: PathBuf,
     local: LocalBroker,
+    /// The log directories that new partitions may go to; those that fail are taken out.
+    directories: Mutex<Vec<DirectoryId>>,
     snapshot_after_bytes: u64,
     image: ArcSwap<Image>,
     queue: Mutex<Vec<Queued>>,
@@ -198,11 +215,9 @@ impl MetadataStore {
     pub fn lead(args: OpenMetadata, understood: Understood) -> Result<Self, MetadataError> {
         let opened = opening::open(&args, understood)?;
         Ok(Self {
-            local: LocalBroker {
-                id: args.node_id,
-                epoch: opened.broker_epoch,
-                directory_id: args.directory_id,
-            },
+            directory: args.directory,
+            local: LocalBroker { id: args.node_id, epoch: opened.broker_epoch },
+            directories: Mutex::new(opened.node.directories()),
             node: opened.node,
             env: args.env,
             snapshot_after_bytes: args.snapshot_after_bytes,
@@ -261,6 +276,26 @@ impl MetadataStore {
     pub fn change_configs(&self, changes: Vec<ConfigChange>) -> Result<(), MetadataError> {
         let plan = move |planner: &mut Planner| planner.change_configs(changes);
         self.change(plan).map_err(MetadataError::Journal)?
+    }
+
+    /// Says where logs lie: what a move between directories commits to. Partitions that are not there any more are left out.
+    /// Blocks.
+    pub fn assign_directories(
+        &self,
+        assignments: Vec<DirectoryAssignment>,
+    ) -> Result<(), MetadataError> {
+        let plan = move |planner: &mut Planner| planner.assign_directories(&assignments);
+        self.change(plan).map_err(MetadataError::Journal)
+    }
+
+    /// The log directory that holds the metadata log.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// New partitions go to other log directories.
+    pub fn directory_failed(&self, directory: DirectoryId) {
+        self.directories.lock().retain(|known| *known != directory);
     }
 
     /// Takes a block of producer ids. Blocks.
@@ -361,7 +396,8 @@ impl MetadataStore {
         let old = self.image();
         let now = self.env.clock.wall();
         let random = Arc::clone(&self.env.random);
-        let mut planner = Planner::new(old.as_ref().clone(), random, self.local);
+        let directories = self.directories.lock().clone();
+        let mut planner = Planner::new(old.as_ref().clone(), random, self.local, directories);
         let mut batches = writer.journal.writer(now);
         for plan in plans {
             plan(&mut planner);

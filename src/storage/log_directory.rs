@@ -107,6 +107,14 @@ pub enum OpenDirectoryError {
         /// Asked for.
         expected: String,
     },
+    /// Two entries of `log.dirs` are one directory, or copies of one.
+    #[error("{} and {} have the same directory.id or are the same directory: name each log directory once in log.dirs; of a copy, remove meta.properties and what it holds", .first.display(), .second.display())]
+    Twice {
+        /// As configured.
+        first: PathBuf,
+        /// As configured.
+        second: PathBuf,
+    },
     /// There are partitions but nothing says whose.
     #[error("{} holds partitions such as {partition} but no meta.properties: restore that file, or choose an empty directory", .directory.display())]
     NotFormatted {

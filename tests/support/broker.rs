@@ -77,6 +77,7 @@ impl Node {
             settings: Arc::new(self.settings.clone()),
             metadata: Arc::new(metadata),
             directories: vec![directory],
+            failed_directories: Vec::new(),
             budget: ByteBudget::new(self.budget_bytes),
             shutdown: shutdown.clone(),
             metrics: Arc::new(Metrics::default()),

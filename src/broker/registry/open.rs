@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::ClosedPartition;
 use crate::broker::data_directory::DataDirectory;
-use crate::broker::open::set_stray;
+use crate::broker::found_partitions::set_stray;
 use crate::broker::partition::Partition;
 use crate::log::{Log, OpenError, OpenLog, StartMode};
+use crate::metadata::DirectoryAssignment;
 use crate::storage::Checkpoint;
-use crate::types::{Offset, TopicPartition};
+use crate::types::{DirectoryId, Offset, TopicPartition};
 
 /// Why a partition cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,11 @@ pub enum OpenPartitionError {
     /// Its log directory, or every one for a new partition, is offline.
     #[error("the log directory is offline")]
     Offline,
+    /// The metadata puts it into a log directory that this node does not have.
+    #[error(
+        "it belongs in the log directory with directory.id={0}, which is not among log.dirs or could not be used: bring it back, or delete the topic"
+    )]
+    NoSuchDirectory(DirectoryId),
     /// Its files cannot be used.
     #[error(transparent)]
     Log(#[from] OpenError),
@@ -66,7 +72,7 @@ impl ClosedPartition {
     pub fn end_at_stop(&self) -> Option<Offset> {
         let Some(place) = self.registry.placement.found(&self.topic.name, self.slot.index) else {
             // Nobody has ever written to it.
-            return Some(Offset::ZERO);
+            return self.is_in_reach().then_some(Offset::ZERO);
         };
         if place.needs_recovery() || place.is_offline() {
             return None;
@@ -95,10 +101,29 @@ impl ClosedPartition {
     }
 
     fn open_new(&self) -> Result<Opened, OpenPartitionError> {
-        let place = self.registry.placement.choose().ok_or(OpenPartitionError::Offline)?;
+        let place = self.place_of_new()?;
         let new = Found { start: StartMode::Clean, log_start: Offset::ZERO, cleaned_to: None };
         let result = self.open_in(&place, new);
         Ok((place, result))
+    }
+
+    /// Where the metadata puts the log; it is told where nobody has decided that yet.
+    fn place_of_new(&self) -> Result<Arc<DataDirectory>, OpenPartitionError> {
+        let image = self.registry.metadata.image();
+        let topic = image.topic_by_id(self.topic.id).ok_or(OpenPartitionError::Removed)?;
+        let state = topic.partition(self.slot.index).ok_or(OpenPartitionError::Removed)?;
+        let assigned = state.directory_of(self.registry.settings.node_id);
+        let place = self.registry.placement.of_new(assigned)?;
+        if assigned.is_none() {
+            self.registry.placement.moved(&self.name(), &place);
+            let (topic, partition) = (self.topic.id, self.slot.index);
+            let assignment = DirectoryAssignment { topic, partition, directory: place.id() };
+            // Nothing is lost without it: the next start finds the log and tells then.
+            if let Err(error) = self.registry.metadata.assign_directories(vec![assignment]) {
+                tracing::warn!(partition = %self.name(), %error, "the metadata does not know the log directory");
+            }
+        }
+        Ok(place)
     }
 
     fn open_in(

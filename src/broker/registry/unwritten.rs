@@ -27,11 +27,22 @@ impl ClosedPartition {
             Readable::Open(partition)
         } else if !self.registry.topics.read().contains_key(&self.topic.id) {
             Readable::Removed
-        } else if self.registry.placement.found(&self.topic.name, self.slot.index).is_none() {
+        } else if self.registry.placement.found(&self.topic.name, self.slot.index).is_none()
+            && self.is_in_reach()
+        {
             Readable::Unwritten(self.leader_epoch)
         } else {
             Readable::OnDisk
         }
+    }
+
+    /// False if its log may lie in a directory that does not work, where nobody can tell whether it was written to.
+    pub(super) fn is_in_reach(&self) -> bool {
+        let image = self.registry.metadata.image();
+        let topic = image.topic_by_id(self.topic.id);
+        let state = topic.and_then(|topic| topic.partition(self.slot.index));
+        let node = self.registry.settings.node_id;
+        state.is_none_or(|state| self.registry.placement.serves(state.directory_of(node)))
     }
 
     /// Fetches that wait for its data; the first write wakes them.

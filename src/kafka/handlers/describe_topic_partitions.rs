@@ -9,11 +9,12 @@ use kafka_protocol::messages::describe_topic_partitions_response::{
 };
 use kafka_protocol::messages::{DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse};
 
-use crate::broker::cluster::{LeaderState, TOPIC_OPERATIONS, leadership};
+use crate::broker::Broker;
+use crate::broker::cluster::{LeaderState, TOPIC_OPERATIONS};
 use crate::broker::topics::is_internal;
 use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
 use crate::metadata::{Image, PartitionState, Topic};
-use crate::types::{BrokerId, TopicName};
+use crate::types::TopicName;
 
 /// Topics or partitions that are gone through on the async thread; more go to the blocking pool.
 const INLINE_MAX: usize = 300;
@@ -29,7 +30,7 @@ pub fn handle(request: Request) -> Outcome {
     };
     let page = Page {
         image: request.broker.metadata.image(),
-        node: request.broker.settings.node_id,
+        broker: std::sync::Arc::clone(&request.broker),
         partitions_max: partitions_max(&request, &body),
     };
     let topics = if body.topics.is_empty() { page.image.topics.len() } else { body.topics.len() };
@@ -85,7 +86,7 @@ fn refused(body: &DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResp
 /// What a page is made from.
 struct Page {
     image: std::sync::Arc<Image>,
-    node: BrokerId,
+    broker: std::sync::Arc<Broker>,
     partitions_max: usize,
 }
 
@@ -152,7 +153,7 @@ impl Page {
         index: i32,
         state: &PartitionState,
     ) -> DescribeTopicPartitionsResponsePartition {
-        let leadership = leadership(self.node, state);
+        let leadership = self.broker.leadership(state);
         let error = match leadership.state {
             LeaderState::Led => ErrorCode::None,
             LeaderState::NoLeader => ErrorCode::LeaderNotAvailable,

@@ -2,14 +2,17 @@
 //!
 //! One node leads what it holds: an election is never needed, and none can help a partition that it does not hold.
 
+use std::sync::Arc;
+
 use kafka_protocol::messages::elect_leaders_request::TopicPartitions;
 use kafka_protocol::messages::elect_leaders_response::{PartitionResult, ReplicaElectionResult};
 use kafka_protocol::messages::{ElectLeadersRequest, ElectLeadersResponse};
 
-use crate::broker::cluster::{LeaderState, leadership};
+use crate::broker::Broker;
+use crate::broker::cluster::LeaderState;
 use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
 use crate::metadata::Image;
-use crate::types::{BrokerId, PartitionIndex};
+use crate::types::PartitionIndex;
 
 const PREFERRED: i8 = 0;
 const UNCLEAN: i8 = 1;
@@ -27,29 +30,29 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let image = request.broker.metadata.image();
-    let (version, node) = (request.version, request.broker.settings.node_id);
+    let (version, broker) = (request.version, Arc::clone(&request.broker));
     let asked: usize = body.topic_partitions.iter().flatten().map(|t| 1 + t.partitions.len()).sum();
     let elements = asked.max(image.topics.len());
     if elements <= TOPICS_INLINE_MAX {
-        return codec::reply(&respond(&body, &image, node, version), version);
+        return codec::reply(&respond(&body, &image, &broker, version), version);
     }
     let bytes = elements * ELEMENT_BYTES;
     blocking::later_reply(request.broker, version, bytes, move |_| {
-        respond(&body, &image, node, version)
+        respond(&body, &image, &broker, version)
     })
 }
 
 fn respond(
     body: &ElectLeadersRequest,
     image: &Image,
-    node: BrokerId,
+    broker: &Broker,
     version: i16,
 ) -> ElectLeadersResponse {
     if !matches!(body.election_type, PREFERRED | UNCLEAN) {
         return refused(body, version);
     }
     let results = match &body.topic_partitions {
-        Some(asked) => asked.iter().map(|topic| of_topic(topic, image, node)).collect(),
+        Some(asked) => asked.iter().map(|topic| of_topic(topic, image, broker)).collect(),
         // Kafka names every topic, and of each only the partitions that an election was tried for.
         None => {
             let mut names: Vec<&str> = image.topics.keys().map(|name| name.as_str()).collect();
@@ -78,8 +81,8 @@ fn refused(body: &ElectLeadersRequest, version: i16) -> ElectLeadersResponse {
     response
 }
 
-fn of_topic(asked: &TopicPartitions, image: &Image, node: BrokerId) -> ReplicaElectionResult {
-    let results = asked.partitions.iter().map(|&index| of_partition(asked, index, image, node));
+fn of_topic(asked: &TopicPartitions, image: &Image, broker: &Broker) -> ReplicaElectionResult {
+    let results = asked.partitions.iter().map(|&index| of_partition(asked, index, image, broker));
     ReplicaElectionResult::default()
         .with_topic(asked.topic.clone())
         .with_partition_result(results.collect())
@@ -89,7 +92,7 @@ fn of_partition(
     asked: &TopicPartitions,
     index: i32,
     image: &Image,
-    node: BrokerId,
+    broker: &Broker,
 ) -> PartitionResult {
     let name = asked.topic.as_str();
     let unknown =
@@ -100,7 +103,7 @@ fn of_partition(
     let Some(state) = topic.partition(PartitionIndex::new(index)) else {
         return unknown(format!("No such partition as {name}-{index}"));
     };
-    match leadership(node, state).state {
+    match broker.leadership(state).state {
         LeaderState::Led => {
             let code = ErrorCode::ElectionNotNeeded;
             result(index, code, Some("Leader election not needed for topic partition."))

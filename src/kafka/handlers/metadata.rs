@@ -15,7 +15,7 @@ use kafka_protocol::messages::{MetadataRequest, MetadataResponse};
 
 use super::create_topics;
 use crate::broker::cluster::{
-    CLUSTER_OPERATIONS, LeaderState, OPERATIONS_NOT_ASKED, TOPIC_OPERATIONS, leadership,
+    CLUSTER_OPERATIONS, LeaderState, OPERATIONS_NOT_ASKED, TOPIC_OPERATIONS,
 };
 use crate::broker::topics::{NotCreated, is_internal};
 use crate::kafka::codec::LongList;
@@ -279,7 +279,7 @@ impl Answer<'_> {
 
     fn partition(&self, index: i32, state: &PartitionState) -> MetadataResponsePartition {
         let version = self.request.version;
-        let leadership = leadership(self.request.broker.settings.node_id, state);
+        let leadership = self.request.broker.leadership(state);
         let error = match leadership.state {
             LeaderState::Led => ErrorCode::None,
             LeaderState::NoLeader => ErrorCode::LeaderNotAvailable,
