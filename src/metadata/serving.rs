@@ -129,7 +129,7 @@ fn foreign_partitions(image: &Image, serving: &Serving) -> Option<String> {
     })
 }
 
-/// A log directory that the node had and that nobody names now: its partitions would begin anew, empty.
+/// A log directory that the node had and that nobody names now: what was in it would be missed by nobody.
 fn missing_directories(image: &Image, serving: &Serving) -> Option<String> {
     let registered = &image.broker(serving.node_id)?.log_dirs;
     if registered.len() <= serving.log_directories.len() {

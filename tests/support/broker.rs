@@ -1,10 +1,11 @@
 //! A broker without front ends, on a directory of its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use highwater::app::{StartError, Understanding};
 use highwater::broker::configs::{
     AlterConfigs, ConfigOperation, KeyChange, ResourceChange, ResourceName, ResourceType,
 };
@@ -18,9 +19,9 @@ use highwater::env::{ByteBudget, Clock, Env, Shutdown, SystemClock};
 use highwater::log::batch::HEADER_LEN;
 use highwater::log::record::Records;
 use highwater::log::{Appended, Isolation, scan};
-use highwater::metadata::{MetadataStore, NewTopic, OpenMetadata, TopicRef};
+use highwater::metadata::{NewTopic, TopicRef};
 use highwater::observe::{Health, Metrics};
-use highwater::storage::LogDirectory;
+use highwater::storage::OpenDirectoryError;
 use highwater::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicName};
 use tempfile::TempDir;
 
@@ -35,6 +36,8 @@ pub const LONG: Duration = Duration::from_secs(600);
 /// A log directory that broker after broker opens.
 pub struct Node {
     pub directory: TempDir,
+    /// Log directories beside the one with the metadata.
+    pub others: Vec<TempDir>,
     pub faults: Arc<Faults>,
     pub settings: BrokerSettings,
     pub clock: Arc<dyn Clock>,
@@ -52,6 +55,7 @@ impl Node {
     pub fn new() -> Self {
         Self {
             directory: TempDir::new().unwrap(),
+            others: Vec::new(),
             faults: Arc::default(),
             settings: BrokerSettings::default(),
             clock: Arc::new(SystemClock::default()),
@@ -63,28 +67,52 @@ impl Node {
         self.directory.path()
     }
 
+    /// One with so many log directories.
+    pub fn with_directories(count: usize) -> Self {
+        let others = (1..count).map(|_| TempDir::new().unwrap()).collect();
+        Self { others, ..Self::new() }
+    }
+
+    /// Its log directories in order.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let others = self.others.iter().map(|other| other.path().to_owned());
+        [self.path().to_owned()].into_iter().chain(others).collect()
+    }
+
     /// Starts a broker. Called inside a runtime; blocks it, which no test minds.
     pub fn start(&self) -> Life {
+        self.try_start().expect("free directories")
+    }
+
+    /// As [`Node::start`], where it may be refused.
+    pub fn try_start(&self) -> Result<Life, OpenDirectoryError> {
         let files = Arc::new(FaultyFiles(Arc::clone(&self.faults)));
         let env = Env { files, clock: Arc::clone(&self.clock), ..Env::system() };
-        let directory =
-            LogDirectory::open(&env, self.path(), NODE, None).expect("a free directory");
-        let open = OpenMetadata::new(env.clone(), &directory, NODE);
-        let metadata = MetadataStore::open(open).expect("usable metadata");
+        let settings = BrokerSettings {
+            node_id: NODE,
+            log_dirs: self.paths(),
+            metadata_log_dir: self.path().to_owned(),
+            ..self.settings.clone()
+        };
+        let opened = match Understanding::read(&env, settings).and_then(|it| it.claim(&env)) {
+            Ok(opened) => opened,
+            Err(StartError::Directory(error)) => return Err(error),
+            Err(error) => panic!("usable metadata: {error}"),
+        };
         let shutdown = Shutdown::default();
+        let health = Arc::new(Health::default());
         let broker = Broker::open(OpenBroker {
             env,
-            settings: Arc::new(self.settings.clone()),
-            metadata: Arc::new(metadata),
-            directories: vec![directory],
-            failed_directories: Vec::new(),
+            settings: Arc::new(opened.settings),
+            metadata: Arc::new(opened.metadata),
+            directories: opened.directories,
+            failed_directories: opened.failed,
             budget: ByteBudget::new(self.budget_bytes),
             shutdown: shutdown.clone(),
             metrics: Arc::new(Metrics::default()),
-            health: Arc::new(Health::default()),
-        })
-        .expect("a broker");
-        Life { broker, shutdown, faults: Arc::clone(&self.faults) }
+            health,
+        })?;
+        Ok(Life { broker, shutdown, faults: Arc::clone(&self.faults) })
     }
 
     /// Names in the log directory that begin with `prefix`.
@@ -115,7 +143,7 @@ impl Life {
         drop(self.broker);
         // Housekeeping and the sync thread let go once they have seen the request; the lock is the last to go.
         let mut locked = self.faults.locked.subscribe();
-        locked.wait_for(|locked| !locked).await.expect("the faults outlive the broker");
+        locked.wait_for(|locked| *locked == 0).await.expect("the faults outlive the broker");
     }
 
     pub fn create(&self, name: &str, partitions: usize, configs: &[(&str, &str)]) {

@@ -1,7 +1,7 @@
 //! The real disk with faults on demand: no space, failing syncs, syncs that wait.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -42,8 +42,10 @@ pub struct Faults {
     slow_writes: Mutex<Option<(Arc<ManualClock>, i64)>>,
     /// Times that the cleaner's checkpoint was written.
     pub cleaner_checkpoints: watch::Sender<usize>,
-    /// The log directory is locked.
-    pub locked: watch::Sender<bool>,
+    /// Log directories that are locked.
+    pub locked: watch::Sender<usize>,
+    /// Whatever lies below fails: the disk is gone.
+    broken: Mutex<Option<PathBuf>>,
     held: Mutex<bool>,
     released: Condvar,
 }
@@ -77,6 +79,18 @@ impl Faults {
         drop(waiting);
         if let Some((_, Meanwhile(meanwhile))) = meanwhile {
             meanwhile();
+        }
+    }
+
+    /// The disk with this directory breaks, or with `None` all of them work again.
+    pub fn break_below(&self, directory: Option<&Path>) {
+        *self.broken.lock().unwrap() = directory.map(Path::to_owned);
+    }
+
+    fn reach(&self, path: &Path) -> io::Result<()> {
+        match &*self.broken.lock().unwrap() {
+            Some(broken) if path.starts_with(broken) => Err(io::Error::other("the disk is gone")),
+            _ => Ok(()),
         }
     }
 
@@ -119,21 +133,25 @@ pub struct FaultyFiles(pub Arc<Faults>);
 
 impl FileSystem for FaultyFiles {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        self.0.reach(path)?;
         let file = Disk.open(path, mode)?;
         // Also while it is written by the cleaner.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let cleaning = name.ends_with(".log.cleaned");
         if name.ends_with(".log") || cleaning {
-            return Ok(Arc::new(FaultyFile { file, cleaning, faults: Arc::clone(&self.0) }));
+            let (path, faults) = (path.to_owned(), Arc::clone(&self.0));
+            return Ok(Arc::new(FaultyFile { file, cleaning, path, faults }));
         }
         Ok(file)
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        self.0.reach(path)?;
         Disk.create_dir_all(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.reach(from)?;
         Disk.rename(from, to)?;
         if to.ends_with("cleaner-offset-checkpoint") {
             self.0.cleaner_checkpoints.send_modify(|count| *count += 1);
@@ -142,33 +160,41 @@ impl FileSystem for FaultyFiles {
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.0.reach(path)?;
         Disk.remove_file(path)
     }
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        self.0.reach(path)?;
         Disk.remove_dir_all(path)
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         self.0.directory_sync(path);
+        self.0.reach(path)?;
         Disk.sync_dir(path)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
+        self.0.reach(path)?;
         Disk.list(path)
     }
 
     fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
+        self.0.reach(path)?;
         Disk.stat(path)
     }
 
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>, LockError> {
+        let io = |source| LockError::Io { path: path.to_owned(), source };
+        self.0.reach(path).map_err(io)?;
         let lock = Disk.lock(path)?;
-        self.0.locked.send_replace(true);
+        self.0.locked.send_modify(|locked| *locked += 1);
         Ok(Box::new(ObservedLock { lock: Some(lock), faults: Arc::clone(&self.0) }))
     }
 
     fn space(&self, path: &Path) -> io::Result<DiskSpace> {
+        self.0.reach(path)?;
         Disk.space(path)
     }
 }
@@ -178,6 +204,7 @@ struct FaultyFile {
     file: Arc<dyn File>,
     /// Opened by the cleaner for writing.
     cleaning: bool,
+    path: PathBuf,
     faults: Arc<Faults>,
 }
 
@@ -190,6 +217,7 @@ impl FaultyFile {
 
 impl File for FaultyFile {
     fn write_all_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
+        self.faults.reach(&self.path)?;
         self.faults.write();
         if self.is_full() {
             // As a real disk may: some of it is written.
@@ -200,6 +228,7 @@ impl File for FaultyFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.faults.reach(&self.path)?;
         self.faults.read()?;
         self.file.read_at(buffer, position)
     }
@@ -217,6 +246,7 @@ impl File for FaultyFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        self.faults.reach(&self.path)?;
         self.faults.sync()?;
         self.file.sync()
     }
@@ -245,6 +275,6 @@ impl FileLock for ObservedLock {}
 impl Drop for ObservedLock {
     fn drop(&mut self) {
         self.lock = None;
-        self.faults.locked.send_replace(false);
+        self.faults.locked.send_modify(|locked| *locked -= 1);
     }
 }
