@@ -1,6 +1,11 @@
 //! The rdkafka crate under `compat/transactions`: `write BOOTSTRAP TOPIC`, see `compat/clients/python/txn_spec.py`.
 
-#![allow(clippy::print_stdout, missing_docs, reason = "a program that reports on standard output")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a program that lets time pass and reports on standard output"
+)]
 
 use std::time::Duration;
 
@@ -12,6 +17,9 @@ use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 const PARTITIONS: i32 = 3;
 const RECORDS: i32 = 10;
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// `LATE_TIMEOUT_MS` and `LATE_SECONDS` of the specification.
+const LATE_TIMEOUT_MS: &str = "4000";
+const LATE: Duration = Duration::from_secs(15);
 
 type Instance = ThreadedProducer<DefaultProducerContext>;
 
@@ -23,6 +31,7 @@ fn main() {
     report("abort", cases.abort(&producer).map(|()| String::new()));
     report("offsets", cases.offsets(&producer).map(|()| String::new()));
     report("fencing", cases.fence(&producer));
+    report("timeout", cases.outlive());
 }
 
 fn report(name: &str, result: Result<String, KafkaError>) {
@@ -48,6 +57,14 @@ impl Cases {
     fn instance(&self) -> Result<Instance, KafkaError> {
         let id = format!("{}-id", self.topic);
         let producer: Instance = self.config().set("transactional.id", id).create()?;
+        producer.init_transactions(TIMEOUT)?;
+        Ok(producer)
+    }
+
+    fn late_instance(&self) -> Result<Instance, KafkaError> {
+        let mut config = self.config();
+        config.set("transactional.id", format!("{}-late", self.topic));
+        let producer: Instance = config.set("transaction.timeout.ms", LATE_TIMEOUT_MS).create()?;
         producer.init_transactions(TIMEOUT)?;
         Ok(producer)
     }
@@ -107,10 +124,25 @@ impl Cases {
         self.send(first, "zombie")?;
         let second = self.instance()?;
         self.commit(&second, &["heir"])?;
-        match first.commit_transaction(TIMEOUT) {
-            Err(KafkaError::Transaction(error)) => Ok(format!("{:?}", error.code())),
-            Err(error) => Err(error),
-            Ok(()) => panic!("the first instance committed"),
-        }
+        refused(first.commit_transaction(TIMEOUT))
+    }
+
+    /// The error of a commit that comes after its time.
+    fn outlive(&self) -> Result<String, KafkaError> {
+        let late = self.late_instance()?;
+        late.begin_transaction()?;
+        self.send(&late, "late")?;
+        std::thread::sleep(LATE);
+        let refused = refused(late.commit_transaction(TIMEOUT))?;
+        self.commit(&self.late_instance()?, &["in-time"])?;
+        Ok(refused)
+    }
+}
+
+fn refused(commit: Result<(), KafkaError>) -> Result<String, KafkaError> {
+    match commit {
+        Err(KafkaError::Transaction(error)) => Ok(format!("{:?}", error.code())),
+        Err(error) => Err(error),
+        Ok(()) => panic!("it committed"),
     }
 }

@@ -10,7 +10,7 @@ sys.path.insert(0, str(SOURCES / "python"))
 
 from txn_spec import COMMITTED, GROUP_OFFSET, NOT_COMMITTED, PARTITIONS, values  # noqa: E402
 
-CASES = ["two in a row", "abort", "offsets", "fencing"]
+CASES = ["two in a row", "abort", "offsets", "fencing", "timeout"]
 CHECKS = ["read_committed", "read_uncommitted", "group offset"]
 
 

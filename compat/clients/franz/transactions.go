@@ -13,6 +13,8 @@ import (
 const (
 	txnPartitions = 3
 	txnRecords    = 10
+	lateTimeout   = 4 * time.Second
+	late          = 15 * time.Second
 )
 
 // transactions is franz-go under compat/transactions, see compat/clients/python/txn_spec.py: `write BOOTSTRAP TOPIC` and
@@ -30,10 +32,16 @@ func transactions(arguments []string) {
 	report("two in a row", w.commit("first", "second"))
 	report("abort", w.abort())
 	report("offsets", w.offsets())
-	if refused, err := w.fence(); err != nil {
-		report("fencing", err)
+	refusal("fencing", w.fence)
+	refusal("timeout", w.outlive)
+}
+
+// refusal reports the error that a client was rightly refused with.
+func refusal(name string, step func() (refused, err error)) {
+	if refused, err := step(); err != nil {
+		report(name, err)
 	} else {
-		fmt.Printf("fencing\tok\t%v\n", refused)
+		fmt.Printf("%s\tok\t%v\n", name, refused)
 	}
 }
 
@@ -158,6 +166,32 @@ func (w *writer) fence() (refused, err error) {
 		return nil, errors.New("the first instance committed")
 	}
 	return refused, nil
+}
+
+func (w *writer) outlive() (refused, err error) {
+	ctx, cancel := bounded()
+	defer cancel()
+	if w.client, err = w.lateInstance(); err != nil {
+		return nil, err
+	}
+	if err := w.client.BeginTransaction(); err != nil {
+		return nil, err
+	}
+	if err := w.client.ProduceSync(ctx, w.phase("late")...).FirstErr(); err != nil {
+		return nil, err
+	}
+	time.Sleep(late)
+	if refused = w.client.EndTransaction(ctx, kgo.TryCommit); refused == nil {
+		return nil, errors.New("it committed after its time")
+	}
+	if w.client, err = w.lateInstance(); err != nil {
+		return nil, err
+	}
+	return refused, w.commit("in-time")
+}
+
+func (w *writer) lateInstance() (*kgo.Client, error) {
+	return kgo.NewClient(append(w.options(), kgo.TransactionalID(w.topic+"-late"), kgo.TransactionTimeout(lateTimeout))...)
 }
 
 // readTopic prints what a consumer of that isolation level sees.

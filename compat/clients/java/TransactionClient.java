@@ -28,6 +28,9 @@ public class TransactionClient {
     static final int PARTITIONS = 3;
     static final int RECORDS = 10;
     static final double ABORT_SHARE = 0.1;
+    static final int DEFAULT_TIMEOUT_MS = 60_000;
+    static final int LATE_TIMEOUT_MS = 4_000;
+    static final int LATE_MS = 15_000;
 
     final String bootstrap;
     final String topic;
@@ -65,6 +68,7 @@ public class TransactionClient {
             return "";
         });
         report("fencing", this::fence);
+        report("timeout", this::outlive);
         producer.close();
     }
 
@@ -77,9 +81,14 @@ public class TransactionClient {
     }
 
     KafkaProducer<String, String> producer(String transactionalId) {
+        return producer(transactionalId, DEFAULT_TIMEOUT_MS);
+    }
+
+    KafkaProducer<String, String> producer(String transactionalId, int timeoutMs) {
         Properties config = new Properties();
         config.put("bootstrap.servers", bootstrap);
         config.put("transactional.id", transactionalId);
+        config.put("transaction.timeout.ms", timeoutMs);
         config.put("max.block.ms", "60000");
         config.put("reconnect.backoff.max.ms", "200");
         var made = new KafkaProducer<>(config, new StringSerializer(), new StringSerializer());
@@ -127,6 +136,23 @@ public class TransactionClient {
             return e.getClass().getSimpleName();
         }
         throw new AssertionError("the first instance committed");
+    }
+
+    String outlive() throws Exception {
+        producer.close();
+        producer = producer(topic + "-late", LATE_TIMEOUT_MS);
+        producer.beginTransaction();
+        send("late");
+        Thread.sleep(LATE_MS);
+        try {
+            producer.commitTransaction();
+        } catch (KafkaException e) {
+            producer.close(Duration.ZERO);
+            producer = producer(topic + "-late", LATE_TIMEOUT_MS);
+            commit("in-time");
+            return e.getClass().getSimpleName();
+        }
+        throw new AssertionError("it committed after its time");
     }
 
     KafkaConsumer<String, String> consumer(Map<String, String> more) {

@@ -4,13 +4,15 @@ import { patient, report } from './common.mjs'
 
 const PARTITIONS = 3
 const RECORDS = 10
+const LATE_TIMEOUT_MS = 4_000
+const LATE_MS = 15_000
 
 const [, bootstrap, topic] = process.argv.slice(2)
 const kafka = patient(bootstrap)
 
-async function instance() {
-  const producer = kafka.producer({ transactionalId: `${topic}-id`, idempotent: true, maxInFlightRequests: 1,
-    createPartitioner: () => ({ message }) => message.partition })
+async function instance(name = 'id', transactionTimeout = 60_000) {
+  const producer = kafka.producer({ transactionalId: `${topic}-${name}`, transactionTimeout, idempotent: true,
+    maxInFlightRequests: 1, createPartitioner: () => ({ message }) => message.partition })
   await producer.connect()
   return producer
 }
@@ -50,6 +52,24 @@ async function fence(first) {
   return refused
 }
 
+async function outlive() {
+  const late = await instance('late', LATE_TIMEOUT_MS)
+  const transaction = await late.transaction()
+  await send(transaction, 'late')
+  await new Promise(resolve => setTimeout(resolve, LATE_MS))
+  let refused
+  try {
+    await transaction.commit()
+  } catch (error) {
+    refused = error.type ?? error.name
+  }
+  if (!refused) throw new Error('it committed after its time')
+  const next = await instance('late', LATE_TIMEOUT_MS)
+  await commit(next, 'in-time')
+  await next.disconnect()
+  return refused
+}
+
 const producer = await instance()
 await report('two in a row', () => commit(producer, 'first', 'second'))
 await report('abort', async () => {
@@ -63,5 +83,6 @@ await report('offsets', async () => {
   await (await withOffset(producer, 'no-offsets', 8)).abort()
 })
 await report('fencing', () => fence(producer))
+await report('timeout', outlive)
 await producer.disconnect()
 process.exit(0)

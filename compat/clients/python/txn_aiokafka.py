@@ -6,11 +6,12 @@ import sys
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
-from txn_spec import PARTITIONS, RECORDS, report
+from txn_spec import LATE_SECONDS, LATE_TIMEOUT_MS, PARTITIONS, RECORDS, report
 
 
-async def producer(bootstrap, transactional_id):
-    made = AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
+async def producer(bootstrap, transactional_id, timeout_ms=60_000):
+    made = AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id,
+                            transaction_timeout_ms=timeout_ms)
     await made.start()
     return made
 
@@ -61,13 +62,26 @@ class Cases:
             return type(error).__name__
         raise RuntimeError("the first instance committed")
 
+    async def outlive(self):
+        late = await producer(self.bootstrap, f"{self.topic}-late", LATE_TIMEOUT_MS)
+        await late.begin_transaction()
+        await send(late, self.topic, "late")
+        await asyncio.sleep(LATE_SECONDS)
+        try:
+            await late.commit_transaction()
+        except KafkaError as error:
+            self.producer = await producer(self.bootstrap, f"{self.topic}-late", LATE_TIMEOUT_MS)
+            await self.commit("in-time")
+            return type(error).__name__
+        raise RuntimeError("it committed after its time")
+
 
 def write(bootstrap, topic):
     loop = asyncio.new_event_loop()
     cases = Cases(bootstrap, topic)
     loop.run_until_complete(cases.begin())
     steps = {"two in a row": lambda: cases.commit("first", "second"), "abort": cases.abort, "offsets": cases.offsets,
-             "fencing": cases.fence}
+             "fencing": cases.fence, "timeout": cases.outlive}
     for name, step in steps.items():
         report(name, lambda step=step: loop.run_until_complete(asyncio.wait_for(step(), 60)))
 

@@ -7,10 +7,11 @@
 
 import random
 import sys
+import time
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from txn_spec import PARTITIONS, RECORDS, report
+from txn_spec import LATE_SECONDS, LATE_TIMEOUT_MS, PARTITIONS, RECORDS, report
 
 TIMEOUT = 60
 # When all brokers are away, librdkafka replaces those it knows by those of the bootstrap list, but not in its cache of
@@ -19,9 +20,9 @@ QUIET = {"log_level": 0, "reconnect.backoff.max.ms": 200, "metadata.recovery.str
 ABORT_SHARE = 0.1
 
 
-def producer(bootstrap, transactional_id):
+def producer(bootstrap, transactional_id, timeout_ms=60_000):
     made = Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id,
-                     "transaction.timeout.ms": 60_000, **QUIET})
+                     "transaction.timeout.ms": timeout_ms, **QUIET})
     made.init_transactions(TIMEOUT)
     return made
 
@@ -77,6 +78,19 @@ class Cases:
             return error.args[0].name().strip("_")
         raise RuntimeError("the first instance committed")
 
+    def outlive(self):
+        late = producer(self.bootstrap, f"{self.topic}-late", LATE_TIMEOUT_MS)
+        late.begin_transaction()
+        send(late, self.topic, "late")
+        time.sleep(LATE_SECONDS)
+        try:
+            late.commit_transaction(TIMEOUT)
+        except KafkaException as error:
+            self.producer = producer(self.bootstrap, f"{self.topic}-late", LATE_TIMEOUT_MS)
+            self.commit("in-time")
+            return error.args[0].name().strip("_")
+        raise RuntimeError("it committed after its time")
+
 
 def write(bootstrap, topic):
     cases = Cases(bootstrap, topic)
@@ -84,6 +98,7 @@ def write(bootstrap, topic):
     report("abort", cases.abort)
     report("offsets", cases.offsets)
     report("fencing", cases.fence)
+    report("timeout", cases.outlive)
 
 
 def read(bootstrap, topic, level):

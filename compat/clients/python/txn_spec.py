@@ -7,15 +7,21 @@ transactional id is TOPIC-id, the group TOPIC-group. Each phase is ten records, 
     abort          `aborted` written and aborted, then `after` committed
     offsets        `offsets` with offset 5 of TOPIC-in for the group, committed; `no-offsets` with offset 8, aborted
     fencing        `zombie` written; a second instance with the same id begins and commits `heir`; the first cannot commit
+    timeout        the id TOPIC-late with a transaction.timeout.ms of LATE_TIMEOUT_MS: `late` written, then nothing for LATE_SECONDS;
+                   it cannot commit; its next instance commits `in-time`
 
-For each case one line: name, `ok` or `FAIL`, and a detail (of fencing: the error), separated by tabs.
+For each case one line: name, `ok` or `FAIL`, and a detail (of fencing and timeout: the error), separated by tabs.
 """
 
 PARTITIONS = 3
 RECORDS = 10
-COMMITTED = ["first", "second", "after", "offsets", "heir"]
-NOT_COMMITTED = ["aborted", "no-offsets", "zombie"]
+COMMITTED = ["first", "second", "after", "offsets", "heir", "in-time"]
+NOT_COMMITTED = ["aborted", "no-offsets", "zombie", "late"]
 GROUP_OFFSET = 5
+
+LATE_TIMEOUT_MS = 4_000
+LATE_SECONDS = 15
+"""Kafka looks for transactions that are late every ten seconds only."""
 
 
 def report(name, action):
