@@ -9,13 +9,18 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use highwater::broker::{
-    Fetched, MarkError, OffsetQuery, PartitionAppendError, ProduceError, WriteMarker,
+    FetchError, Fetched, Lookup, MarkError, OffsetQuery, PartitionAppendError, ProduceError,
+    WriteMarker,
 };
 use highwater::coordinator::transactions::TransactionError;
+use highwater::env::ManualClock;
 use highwater::log::{AppendError, Isolation};
-use highwater::types::{Marker, Offset, Outcome, TransactionVersion};
-use support::broker::{Life, Node, only};
+use highwater::types::{Marker, Offset, Outcome, Timestamp, TransactionVersion};
+use support::broker::{Life, Node, now, only};
 use support::transactions::{Producer, partition};
 
 use TransactionVersion::{V1, V2};
@@ -227,6 +232,51 @@ async fn a_transaction_that_nobody_knows_of_is_found_and_ended_by_an_admin() {
     let refused = producer.send(&life).await;
     assert!(matches!(refused, Err(ProduceError::Transaction(_))), "{refused:?}");
     life.stop().await;
+}
+
+/// The longest transaction may take 15 minutes; Kafka gives it five more.
+#[tokio::test]
+async fn a_transaction_that_should_have_ended_long_ago_is_counted_until_it_ends() {
+    const MINUTE_MS: i64 = 60_000;
+    for (age_minutes, late) in [(19, 0), (21, 1)] {
+        let clock = ManualClock::new(Timestamp::new(now() + age_minutes * MINUTE_MS));
+        let node = Node { clock: Arc::new(clock), ..Node::new() };
+        let life = node.start();
+        life.create("t", 2, &[]);
+        let mut producer = joined(&life, V1).await;
+        // Its time is that of this machine, and so of that age to the broker.
+        producer.send(&life).await.unwrap();
+        life.send_value("t", "held back").await;
+        assert_eq!(life.broker.partitions_with_late_transactions(), late);
+        producer.end(&life, Outcome::Commit).await;
+        committed(&life, "t", 1).await;
+        assert_eq!(life.broker.partitions_with_late_transactions(), 0);
+        life.stop().await;
+    }
+}
+
+/// As with Kafka, whoever writes a marker hears of the disk and may come again; readers are shown nothing that is not durable.
+#[tokio::test]
+async fn a_marker_that_the_disk_does_not_take_is_refused_and_ends_nothing() {
+    let (node, life, mut producer) = begun(V1).await;
+    producer.send(&life).await.unwrap();
+    let end = || {
+        let marker = marker(&producer, Outcome::Commit, 0);
+        vec![WriteMarker { marker, partitions: vec![partition("t", 0)] }]
+    };
+    node.faults.sync_fails.store(true, Ordering::SeqCst);
+    let verdicts = life.broker.write_transaction_markers(end()).await;
+    assert!(matches!(verdicts[0][..], [Err(MarkError::Offline)]), "{verdicts:?}");
+    let verdicts = life.broker.write_transaction_markers(end()).await;
+    let [Err(MarkError::Append(PartitionAppendError::Offline))] = &verdicts[0][..] else {
+        panic!("{verdicts:?}");
+    };
+    let listed = life.list_as(Isolation::ReadCommitted, "t", OffsetQuery::Latest).finish().await;
+    assert!(matches!(only(listed), Err(FetchError::Storage)));
+    let Lookup::Open(log) = life.find("t", 0) else { panic!("it is open") };
+    assert_eq!(log.ends().last_stable_offset, Offset::ZERO);
+    drop(log);
+    life.crash().await;
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ pub use self::usage::DirectoryUsage;
 use crate::config::BrokerSettings;
 use crate::coordinator::groups::Groups;
 use crate::coordinator::runtime::{Coordinator, StateMemory};
-use crate::coordinator::transactions::Transactions;
+use crate::coordinator::transactions::{TransactionSettings, Transactions};
 use crate::env::{ByteBudget, Env, Shutdown};
 use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
@@ -115,6 +115,7 @@ pub struct Broker {
     stalls: Stalls,
     groups: Arc<Coordinator<Groups>>,
     transactions: Arc<Coordinator<Transactions>>,
+    transaction_settings: Arc<TransactionSettings>,
     errands: Errands,
     cleaner: Cleaner,
     agenda: Arc<Agenda>,

@@ -92,11 +92,13 @@ impl Broker {
             };
             let configs = BrokerConfigs::at(&args.settings, &image);
             let transactional = Arc::new(TransactionSettings::of(configs.layers()));
+            let transaction_settings = Arc::clone(&transactional);
             let ids = Arc::clone(&producer_ids);
             Self {
                 fetch_sessions: FetchSessions::new(sessions),
                 groups: start_groups(parts.clone(), &args.settings),
                 transactions: transactions::start(parts, transactional, ids),
+                transaction_settings,
                 errands: transactions::Errands::default(),
                 producer_ids,
                 stalls: super::stalls::Stalls::default(),

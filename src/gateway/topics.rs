@@ -51,6 +51,11 @@ fn cluster(out: &mut String, broker: &Broker, image: &Image) {
             0,
         ),
         ("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.", offline),
+        (
+            "kafka_server_replicamanager_partitionswithlatetransactionscount",
+            "Partitions with an open transaction that should have ended long ago.",
+            broker.partitions_with_late_transactions(),
+        ),
     ] {
         single(out, name, help, value);
     }

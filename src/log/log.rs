@@ -191,6 +191,11 @@ impl Log {
         first.map(|first| first.max(self.log_start))
     }
 
+    /// When the producer of the oldest open transaction has last written; `None` without one.
+    pub fn oldest_open_written(&self) -> Option<Timestamp> {
+        self.producers.oldest_open_written()
+    }
+
     /// Forgets producers that have been idle for `idle_ms`.
     pub fn expire_producers(&mut self, now: Timestamp, idle_ms: i64) {
         self.producers.expire(now, idle_ms);

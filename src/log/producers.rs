@@ -135,6 +135,12 @@ impl Producers {
         self.open.keys().next().copied()
     }
 
+    /// When the producer of the oldest open transaction has last written.
+    pub(super) fn oldest_open_written(&self) -> Option<Timestamp> {
+        let (_, id) = self.open.first_key_value()?;
+        Some(self.by_id.get(id)?.last_timestamp)
+    }
+
     /// Takes in a batch that is in the log; its offsets are final. `marker` is what a control batch of a transaction says.
     /// Returns the transaction that it ends.
     pub(super) fn apply(
