@@ -6,11 +6,14 @@ use highwater::broker::{
 };
 use highwater::coordinator::TransactionalId;
 use highwater::coordinator::transactions::{
-    End, InitProducer, Partitions, TransactionCommand, TransactionError, TransactionReply,
+    End, InitProducer, Partitions, TransactionCommand, TransactionDescription, TransactionError,
+    TransactionReply,
 };
 use highwater::log::Appended;
+use highwater::log::builder::{BatchBuilder, BatchTemplate};
 use highwater::types::{
-    Outcome, PartitionIndex, ProducerIdAndEpoch, TopicName, TopicPartition, TransactionVersion,
+    Outcome, PartitionIndex, ProducerIdAndEpoch, Timestamp, TopicName, TopicPartition,
+    TransactionVersion,
 };
 
 use super::batches::{Sender, batch};
@@ -58,7 +61,11 @@ impl Producer {
             sequence: self.sequence,
             transactional: true,
         };
-        let records = Bytes::from(batch(&[(b"a record of it", now())], Some(sender)));
+        self.produce_batch(life, to, batch(&[(b"a record of it", now())], Some(sender)))
+    }
+
+    fn produce_batch(&self, life: &Life, to: &[(&str, i32)], batch: Vec<u8>) -> Step<Produced> {
+        let records = Bytes::from(batch);
         let batches = to
             .iter()
             .map(|(topic, index)| ProduceBatch::new(life.find(topic, *index), records.clone()));
@@ -78,6 +85,21 @@ impl Producer {
         sent
     }
 
+    /// Sends one record with a key to `t-0`.
+    pub async fn send_keyed(&mut self, life: &Life, key: &str, value: &str) {
+        let mut batch = BatchBuilder::new(BatchTemplate {
+            transactional: true,
+            producer_id: self.me.id,
+            producer_epoch: self.me.epoch,
+            base_sequence: self.sequence,
+            ..BatchTemplate::default()
+        });
+        batch.append(Timestamp::new(now()), Some(key.as_bytes()), Some(value.as_bytes()));
+        let sent = self.produce_batch(life, &[("t", 0)], batch.build().unwrap());
+        only(sent.finish().await).unwrap();
+        self.sequence += 1;
+    }
+
     pub async fn try_end(&mut self, life: &Life, outcome: Outcome) -> Result<(), TransactionError> {
         let (id, producer, version) = (self.id.clone(), self.me, self.version);
         let asked = TransactionCommand::End(End { id, producer, outcome, version });
@@ -94,6 +116,14 @@ impl Producer {
     pub async fn end(&mut self, life: &Life, outcome: Outcome) {
         self.try_end(life, outcome).await.unwrap();
     }
+}
+
+/// What the coordinator tells of a transactional id.
+pub async fn describe(life: &Life, id: &str) -> TransactionDescription {
+    let id = TransactionalId::new(id);
+    let reply = ask(life, &id, TransactionCommand::Describe(id.clone())).await;
+    let TransactionReply::Describe(described) = reply else { panic!("{reply:?}") };
+    described.unwrap()
 }
 
 async fn ask(life: &Life, id: &TransactionalId, command: TransactionCommand) -> TransactionReply {
