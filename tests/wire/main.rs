@@ -28,6 +28,7 @@ mod group_replay;
 mod groups;
 mod guard;
 mod init_producer_id;
+mod isolation;
 mod member;
 mod memory;
 mod messages;

@@ -164,6 +164,23 @@ async fn an_idempotent_producer_gets_the_first_offset_again_and_no_gaps() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_the_last_five_batches_each_is_known_again_and_an_older_one_is_out_of_order() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let plain = batch(&[b"a"]);
+    let sent_first = [0, 1, 2, 3, 4, 5].map(|sequence| (sequence, NONE, i64::from(sequence)));
+    let sent_again = [5, 3, 1].map(|sequence| (sequence, NONE, i64::from(sequence)));
+    let too_old = [(0, OUT_OF_ORDER_SEQUENCE_NUMBER, -1)];
+    for (sequence, error, offset) in [&sent_first[..], &sent_again, &too_old].concat() {
+        let answer = session.produce("t", 0, sent_by(&plain, 17, 0, sequence)).await;
+        assert_eq!((answer.error_code, answer.base_offset), (error, offset), "{sequence}");
+    }
+    let next = session.produce("t", 0, batch(&[b"b"])).await;
+    assert_eq!(next.base_offset, 6, "nothing was appended twice");
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn zstd_needs_version_7() {
     const ZSTD: u8 = 4;
     let mut session = Session::start().await;
