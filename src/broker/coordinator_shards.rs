@@ -140,6 +140,11 @@ impl Broker {
         })
     }
 
+    /// About how much memory the shard that keeps `name` takes: nothing that it knows of `name` takes more.
+    pub(super) fn state_bytes_of<M: Coordinated>(&self, name: &str) -> usize {
+        self.shard_of::<M>(name).map_or(0, |shard| M::coordinator(self).state_bytes(shard))
+    }
+
     /// Shards that have a log are read at once, in the background, so that time-outs and expiry go on after a restart and
     /// transactions that are prepared end.
     pub(super) fn load_shards_of<M: Coordinated>(&self) {

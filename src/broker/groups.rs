@@ -69,6 +69,11 @@ impl Broker {
         self.call_each_shard_of::<Groups>(command)
     }
 
+    /// About how much memory the shard of a group takes, and so the group at most.
+    pub fn group_state_bytes(&self, group: &str) -> usize {
+        self.state_bytes_of::<Groups>(group)
+    }
+
     /// Carries out what a shard of groups asks for.
     fn run_group_errand(self: Arc<Self>, shard: PartitionIndex, errand: GroupErrand) {
         let GroupErrand::VerifyTransaction(asked) = errand;

@@ -9,8 +9,9 @@ use kafka_protocol::messages::describe_groups_response::DescribedGroup;
 use kafka_protocol::messages::list_groups_response::ListedGroup;
 use kafka_protocol::messages::offset_fetch_response::OffsetFetchResponseGroup;
 use kafka_protocol::messages::{
-    ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse,
-    OffsetCommitResponse, OffsetDeleteResponse, SyncGroupResponse, TxnOffsetCommitResponse,
+    ConsumerGroupHeartbeatResponse, GroupId, HeartbeatResponse, JoinGroupResponse,
+    LeaveGroupResponse, OffsetCommitResponse, OffsetDeleteResponse, SyncGroupResponse,
+    TxnOffsetCommitResponse,
 };
 
 use super::coordinators::{Asked, code};
@@ -59,6 +60,11 @@ answers! {
 pub fn ask<A: Answer>(broker: &Arc<Broker>, group: &str, command: GroupCommand) -> Asked<A> {
     let reply = broker.group_call(group, command);
     Box::pin(async move { reply.await.map(expected).map_err(|error| code(&error)) })
+}
+
+/// About how much memory what is known of groups takes at most: each may be all that its shard knows.
+pub fn state_bytes(broker: &Broker, groups: &[GroupId]) -> usize {
+    groups.iter().map(|group| broker.group_state_bytes(group)).fold(0, usize::saturating_add)
 }
 
 /// Sends a command to every shard.

@@ -78,6 +78,11 @@ impl Broker {
         self.call_each_shard_of::<Transactions>(command)
     }
 
+    /// About how much memory the shard of a transactional id takes, and so what is known of the id at most.
+    pub fn transaction_state_bytes(&self, id: &str) -> usize {
+        self.state_bytes_of::<Transactions>(id)
+    }
+
     /// The partition of `__transaction_state` that keeps a transactional id; `None` before the topic exists.
     pub fn transaction_shard(&self, id: &str) -> Option<PartitionIndex> {
         self.shard_of::<Transactions>(id)

@@ -52,7 +52,7 @@ impl<M: Machine> Shard<M> {
             waiting: HashMap::new(),
             next_token: 0,
             written: None,
-            memory: self.world.parts.memory.share(),
+            memory: self.world.parts.memory.share(&self.state_bytes),
         }
     }
 }

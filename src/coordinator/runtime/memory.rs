@@ -54,9 +54,9 @@ impl StateMemory {
         self.budget.used_bytes() < self.budget.limit_bytes() && self.bytes() < self.limit_bytes
     }
 
-    /// One shard's part, which is nothing yet.
-    pub(super) fn share(self: &Arc<Self>) -> StateShare {
-        StateShare { memory: Arc::clone(self), bytes: 0 }
+    /// One shard's part, which is nothing yet; what it is is shown in `shown`.
+    pub(super) fn share(self: &Arc<Self>, shown: &Arc<AtomicUsize>) -> StateShare {
+        StateShare { memory: Arc::clone(self), bytes: 0, shown: Arc::clone(shown) }
     }
 
     fn change(&self, from: usize, to: usize) {
@@ -81,6 +81,7 @@ impl StateMemory {
 pub(super) struct StateShare {
     memory: Arc<StateMemory>,
     bytes: usize,
+    shown: Arc<AtomicUsize>,
 }
 
 impl StateShare {
@@ -90,6 +91,7 @@ impl StateShare {
         if bytes != self.bytes {
             self.memory.change(self.bytes, bytes);
             self.bytes = bytes;
+            self.shown.store(bytes, Ordering::Relaxed);
         }
     }
 }
@@ -108,7 +110,8 @@ mod tests {
     fn states_take_from_the_budget_up_to_their_part_and_give_it_back() {
         let budget = ByteBudget::new(100);
         let memory = StateMemory::new(Arc::clone(&budget));
-        let (mut one, mut other) = (memory.share(), memory.share());
+        let shown = [Arc::default(), Arc::default()];
+        let (mut one, mut other) = (memory.share(&shown[0]), memory.share(&shown[1]));
         one.set(30);
         other.set(10);
         assert_eq!((memory.bytes(), budget.used_bytes()), (40, 40));
@@ -116,7 +119,9 @@ mod tests {
         other.set(70);
         assert_eq!((memory.bytes(), budget.used_bytes()), (100, 50), "half is for requests");
         assert!(!memory.has_room());
+        assert_eq!(shown[1].load(Ordering::Relaxed), 70);
         drop(other);
+        assert_eq!(shown[1].load(Ordering::Relaxed), 0);
         assert!(memory.has_room());
         one.set(5);
         assert_eq!((memory.bytes(), budget.used_bytes()), (5, 5));

@@ -26,6 +26,7 @@ mod shard;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use parking_lot::RwLock;
 use tokio::sync::oneshot;
@@ -135,6 +136,14 @@ impl<M: Machine> Coordinator<M> {
             }
             Ok(reply)
         }
+    }
+
+    /// About how much memory the state of a shard takes; 0 while it is not there.
+    pub fn state_bytes(&self, shard: PartitionIndex) -> usize {
+        let index = usize::try_from(shard.get()).ok();
+        let shards = self.shards.read();
+        let shard = index.and_then(|index| shards.get(index));
+        shard.map_or(0, |shard| shard.state_bytes.load(Ordering::Relaxed))
     }
 
     /// Reads a shard's log now rather than with its first command, so that its timers run.

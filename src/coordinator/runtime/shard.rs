@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -23,6 +24,8 @@ pub(super) struct Shard<M: Machine> {
     pub(super) world: Arc<World<M>>,
     log: Arc<dyn ShardLog>,
     mailbox: Mutex<Mailbox<M>>,
+    /// About what its state takes of memory, for whoever is about to ask it for much of that.
+    pub(super) state_bytes: Arc<AtomicUsize>,
     /// Here while no runner has it.
     resting: Mutex<Rest<M>>,
 }
@@ -96,6 +99,7 @@ impl<M: Machine> Shard<M> {
             world,
             log,
             mailbox,
+            state_bytes: Arc::default(),
             resting: Mutex::new(Rest { state: None, failed_at: None }),
         })
     }

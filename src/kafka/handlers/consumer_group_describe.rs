@@ -2,9 +2,12 @@
 //!
 //! Answers stand in the order of the request; Kafka sorts them by the partitions that keep them.
 
+use std::sync::Arc;
+
 use kafka_protocol::messages::consumer_group_describe_response::DescribedGroup;
 use kafka_protocol::messages::{ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse};
 
+use crate::broker::Broker;
 use crate::broker::cluster::GROUP_OPERATIONS;
 use crate::coordinator::groups::GroupCommand;
 use crate::kafka::coordinators::Asked;
@@ -17,28 +20,30 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let mut asked = Vec::with_capacity(body.group_ids.len());
-    for group in &body.group_ids {
-        asked.push(ask(&request, group));
-    }
-    coordinators::later(request.version, async move {
-        let mut described = Vec::with_capacity(asked.len());
-        for (group, asked) in body.group_ids.into_iter().zip(asked) {
-            let answer = asked.await.unwrap_or_else(failed).with_group_id(group);
-            described.push(shaped(answer, body.include_authorized_operations));
+    let Request { version, broker, .. } = request;
+    let bytes = groups::state_bytes(&broker, &body.group_ids);
+    let answering = Arc::clone(&broker);
+    coordinators::later_long(&broker, version, bytes, move || {
+        let asked: Vec<_> = body.group_ids.iter().map(|group| ask(&answering, group)).collect();
+        async move {
+            let mut described = Vec::with_capacity(asked.len());
+            for (group, asked) in body.group_ids.into_iter().zip(asked) {
+                let answer = asked.await.unwrap_or_else(failed).with_group_id(group);
+                described.push(shaped(answer, body.include_authorized_operations));
+            }
+            ConsumerGroupDescribeResponse::default().with_groups(described)
         }
-        ConsumerGroupDescribeResponse::default().with_groups(described)
     })
 }
 
-fn ask(request: &Request, group: &str) -> Asked<DescribedGroup> {
-    if !request.broker.serves_consumer_protocol() {
+fn ask(broker: &Arc<Broker>, group: &str) -> Asked<DescribedGroup> {
+    if !broker.serves_consumer_protocol() {
         return Box::pin(async { Err(ErrorCode::UnsupportedVersion) });
     }
     if group.is_empty() {
         return Box::pin(async { Err(ErrorCode::InvalidGroupId) });
     }
-    groups::ask(&request.broker, group, GroupCommand::DescribeConsumer(group.into()))
+    groups::ask(broker, group, GroupCommand::DescribeConsumer(group.into()))
 }
 
 fn failed(code: ErrorCode) -> DescribedGroup {

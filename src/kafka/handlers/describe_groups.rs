@@ -2,6 +2,8 @@
 //!
 //! Answers stand in the order of the request; Kafka sorts them by the partitions that keep them.
 
+use std::sync::Arc;
+
 use kafka_protocol::messages::describe_groups_response::DescribedGroup;
 use kafka_protocol::messages::{DescribeGroupsRequest, DescribeGroupsResponse};
 
@@ -20,19 +22,23 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let version = request.version;
-    let mut asked: Vec<Asked<DescribedGroup>> = Vec::with_capacity(body.groups.len());
-    for group in &body.groups {
-        let command = GroupCommand::DescribeClassic { version, group: (&***group).into() };
-        asked.push(groups::ask(&request.broker, group, command));
-    }
-    coordinators::later(version, async move {
-        let mut described = Vec::with_capacity(asked.len());
-        for (group, asked) in body.groups.into_iter().zip(asked) {
-            let answer = asked.await.unwrap_or_else(failed).with_group_id(group);
-            described.push(shaped(answer, body.include_authorized_operations, version));
+    let Request { version, broker, .. } = request;
+    let bytes = groups::state_bytes(&broker, &body.groups);
+    let answering = Arc::clone(&broker);
+    coordinators::later_long(&broker, version, bytes, move || {
+        let mut asked: Vec<Asked<DescribedGroup>> = Vec::with_capacity(body.groups.len());
+        for group in &body.groups {
+            let command = GroupCommand::DescribeClassic { version, group: (&***group).into() };
+            asked.push(groups::ask(&answering, group, command));
         }
-        DescribeGroupsResponse::default().with_groups(described)
+        async move {
+            let mut described = Vec::with_capacity(asked.len());
+            for (group, asked) in body.groups.into_iter().zip(asked) {
+                let answer = asked.await.unwrap_or_else(failed).with_group_id(group);
+                described.push(shaped(answer, body.include_authorized_operations, version));
+            }
+            DescribeGroupsResponse::default().with_groups(described)
+        }
     })
 }
 

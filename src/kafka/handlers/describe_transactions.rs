@@ -4,6 +4,7 @@
 //! one again and again would call for an answer without bounds.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use kafka_protocol::messages::describe_transactions_response::{TopicData, TransactionState};
 use kafka_protocol::messages::{
@@ -11,10 +12,12 @@ use kafka_protocol::messages::{
     TransactionalId as WireTransactionalId,
 };
 
+use crate::broker::Broker;
 use crate::coordinator::TransactionalId;
 use crate::coordinator::transactions::{
     TransactionCommand, TransactionDescription, TransactionReply,
 };
+use crate::kafka::coordinators::Asked;
 use crate::kafka::transactions::{self, Codes, state_name};
 use crate::kafka::{ErrorCode, Outcome, Request, codec, coordinators};
 
@@ -24,24 +27,30 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let version = request.version;
-    let codes = Codes { fenced: true, abortable: true };
+    let Request { version, broker, .. } = request;
     let ids = unique(body.transactional_ids);
-    let mut asked = Vec::with_capacity(ids.len());
-    for id in &ids {
-        let id = TransactionalId::new(id);
-        let command = TransactionCommand::Describe(id.clone());
-        asked.push(transactions::ask(&request.broker, &id, command, codes, |reply| match reply {
-            TransactionReply::Describe(described) => described,
-            other => transactions::unexpected(&other),
-        }));
-    }
-    coordinators::later(version, async move {
-        let mut states = Vec::with_capacity(asked.len());
-        for (id, asked) in ids.into_iter().zip(asked) {
-            states.push(state(asked.await).with_transactional_id(id));
+    let bytes = ids.iter().map(|id| broker.transaction_state_bytes(id));
+    let bytes = bytes.fold(0, usize::saturating_add);
+    let answering = Arc::clone(&broker);
+    coordinators::later_long(&broker, version, bytes, move || {
+        let asked: Vec<_> = ids.iter().map(|id| ask(&answering, id)).collect();
+        async move {
+            let mut states = Vec::with_capacity(asked.len());
+            for (id, asked) in ids.into_iter().zip(asked) {
+                states.push(state(asked.await).with_transactional_id(id));
+            }
+            DescribeTransactionsResponse::default().with_transaction_states(states)
         }
-        DescribeTransactionsResponse::default().with_transaction_states(states)
+    })
+}
+
+fn ask(broker: &Arc<Broker>, id: &str) -> Asked<TransactionDescription> {
+    let codes = Codes { fenced: true, abortable: true };
+    let id = TransactionalId::new(id);
+    let command = TransactionCommand::Describe(id.clone());
+    transactions::ask(broker, &id, command, codes, |reply| match reply {
+        TransactionReply::Describe(described) => described,
+        other => transactions::unexpected(&other),
     })
 }
 

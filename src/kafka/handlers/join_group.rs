@@ -28,10 +28,14 @@ pub fn handle(request: Request) -> Outcome {
     let group = body.group_id.clone();
     let command = GroupCommand::Join(groups::call(&request, body));
     let joined = groups::ask(&request.broker, &group, command);
-    coordinators::later(
-        version,
-        async move { shaped(joined.await.unwrap_or_else(failed), version) },
-    )
+    let response = async move { shaped(joined.await.unwrap_or_else(failed), version) };
+    coordinators::later_covered(&request.broker, version, response, members_len)
+}
+
+/// What the leader is told of the members, about: what they have said of themselves is that of the group.
+fn members_len(response: &JoinGroupResponse) -> usize {
+    let members = response.members.iter();
+    members.map(|member| size_of_val(member) + member.member_id.len() + member.metadata.len()).sum()
 }
 
 fn failed(code: ErrorCode) -> JoinGroupResponse {

@@ -1,5 +1,7 @@
 //! ListGroups (16), versions 0-5. KIP-482, KIP-518, KIP-848.
 
+use std::sync::Arc;
+
 use kafka_protocol::messages::list_groups_response::ListedGroup;
 use kafka_protocol::messages::{ListGroupsRequest, ListGroupsResponse};
 use kafka_protocol::protocol::StrBytes;
@@ -14,11 +16,15 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let (states, types) = (lower_case(&body.states_filter), lower_case(&body.types_filter));
-    let listed = groups::ask_each(&request.broker, || GroupCommand::List {
-        states: states.clone(),
-        types: types.clone(),
-    });
-    coordinators::later(request.version, async move { response(listed.await) })
+    let Request { version, broker, .. } = request;
+    let (answering, bytes) = (Arc::clone(&broker), broker.coordinator_memory.bytes());
+    coordinators::later_long(&broker, version, bytes, move || {
+        let listed = groups::ask_each(&answering, || GroupCommand::List {
+            states: states.clone(),
+            types: types.clone(),
+        });
+        async move { response(listed.await) }
+    })
 }
 
 /// Names of states and types are compared without regard to case.

@@ -1,5 +1,6 @@
 //! ListTransactions (66), versions 0-2. KIP-664, KIP-994, KIP-1152.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kafka_protocol::messages::list_transactions_response::TransactionState as ListedTransaction;
@@ -33,8 +34,13 @@ pub fn handle(request: Request) -> Outcome {
     if !unknown.is_empty() && filter.states.is_empty() {
         return codec::reply(&response(Vec::new(), unknown), version);
     }
-    let listed = request.broker.transaction_call_each(|| TransactionCommand::List(filter.clone()));
-    coordinators::later(version, async move { response(listed.await, unknown) })
+    let broker = request.broker;
+    let bytes = broker.coordinator_memory.bytes();
+    let answering = Arc::clone(&broker);
+    coordinators::later_long(&broker, version, bytes, move || {
+        let listed = answering.transaction_call_each(|| TransactionCommand::List(filter.clone()));
+        async move { response(listed.await, unknown) }
+    })
 }
 
 fn filter(body: &ListTransactionsRequest) -> Result<ListFilter, String> {

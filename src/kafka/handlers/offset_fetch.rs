@@ -2,6 +2,8 @@
 //!
 //! Answers stand in the order of the request, but for topic ids that do not exist, which come last as with Kafka.
 
+use std::sync::Arc;
+
 use kafka_protocol::messages::offset_fetch_request::{
     OffsetFetchRequestGroup, OffsetFetchRequestTopics,
 };
@@ -36,17 +38,32 @@ pub fn handle(request: Request) -> Outcome {
         Ok(groups) => groups,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let image = request.broker.metadata.image();
-    let ask = |group| AskedGroup::ask(&request, &image, group, require_stable);
-    let asked: Vec<_> = groups.into_iter().map(ask).collect();
-    let broker = request.broker;
-    coordinators::later(version, async move {
-        let mut answered = Vec::with_capacity(asked.len());
-        for group in asked {
-            answered.push(group.answer(&broker, version).await);
+    let bytes = groups.iter().map(|group| known_bytes(&request, group));
+    let bytes = bytes.fold(0, usize::saturating_add);
+    let broker = Arc::clone(&request.broker);
+    coordinators::later_long(&broker, version, bytes, move || {
+        let image = request.broker.metadata.image();
+        let ask = |group| AskedGroup::ask(&request, &image, group, require_stable);
+        let asked: Vec<_> = groups.into_iter().map(ask).collect();
+        async move {
+            let mut answered = Vec::with_capacity(asked.len());
+            for group in asked {
+                answered.push(group.answer(&request.broker, version).await);
+            }
+            response(answered, version)
         }
-        response(answered, version)
     })
+}
+
+/// About how much memory the state takes that is asked for: no more than the shard has, and a row for each partition that is named.
+fn known_bytes(request: &Request, group: &OffsetFetchRequestGroup) -> usize {
+    const ROW_BYTES: usize = 128;
+    /// Metadata of the usual longest length (`offset.metadata.max.bytes`).
+    const METADATA_BYTES: usize = 4096;
+    let all = request.broker.group_state_bytes(&group.group_id);
+    let Some(topics) = &group.topics else { return all };
+    let rows: usize = topics.iter().map(|topic| topic.partition_indexes.len()).sum();
+    rows.saturating_mul(ROW_BYTES) + rows.saturating_mul(METADATA_BYTES).min(all)
 }
 
 /// The groups that are asked about: one, at the top level, before version 8.
