@@ -7,6 +7,7 @@ mod arguments;
 mod check;
 mod config;
 mod consume;
+mod dump;
 mod fetched;
 mod format;
 mod group;
@@ -52,7 +53,8 @@ Examples:
   highwater consume orders
   highwater group describe shipping                  how far the consumers are behind
   highwater check /var/lib/kafka                     what a stopped Kafka's directory holds, before it is taken over
-  highwater txn find-hanging                         transactions that hold consumers up for ever")]
+  highwater txn find-hanging                         transactions that hold consumers up for ever
+  highwater dump --verify /data                      are the files what was once written to them?")]
 pub struct Arguments {
     /// What to do instead of running a broker.
     #[command(subcommand)]
@@ -83,6 +85,18 @@ pub enum Command {
     Produce(produce::ProduceArguments),
     /// Print the records of a topic
     Consume(consume::ConsumeArguments),
+    /// Show and check files of a data directory: logs, indexes, snapshots, checkpoints
+    #[command(after_help = "\
+It only reads, and may run beside a broker. The exit code is 1 if anything is damaged, with or without --verify.
+
+Examples:
+  highwater dump /data/orders-0                                 what the files of a partition hold
+  highwater dump --records /data/orders-0/00000000000000000000.log
+  highwater dump --records --offsets 4711 /data/orders-0        the record at one offset
+  highwater dump --verify /data                                 is everything as it was written?
+  highwater dump -r --json /data/__consumer_offsets-12          commits as JSON, for jq
+  highwater dump -r /data/__cluster_metadata-0                  topics, configs, ACLs and when they changed")]
+    Dump(dump::DumpArguments),
 }
 
 /// Why a command failed; its text goes to standard error.
@@ -122,5 +136,6 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
         Command::Txn(command) => txn::run(command, out),
         Command::Produce(arguments) => produce::run(&arguments, out),
         Command::Consume(arguments) => consume::run(&arguments, out),
+        Command::Dump(arguments) => dump::run(&arguments, out),
     }
 }

@@ -19,6 +19,33 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).ok_or_else(|| DURATION.to_owned())
 }
 
+/// The same in UTC, with milliseconds; what is no time stays a number.
+pub(super) fn written(at: Timestamp) -> String {
+    let millis = at.get();
+    // Year 9999 is the last that ISO 8601 writes without agreement.
+    if !(0..253_402_300_800_000).contains(&millis) {
+        return millis.to_string();
+    }
+    let (year, month, day) = civil(millis / MILLIS_PER_DAY);
+    let of_day = millis % MILLIS_PER_DAY;
+    let (seconds, millis) = (of_day / 1000, of_day % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// The date of a day counted from 1970, not negative.
+fn civil(days: i64) -> (i64, i64, i64) {
+    // Eras of 400 years from the first of March 0000, so that leap days come last.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
 fn parse_moment(text: &str) -> Option<i64> {
     let (date, time) = text.split_once('T').unwrap_or((text, "00:00"));
     let (time, zone_millis) = split_zone(time)?;
@@ -151,6 +178,16 @@ mod tests {
         assert_eq!(millis_of("2026-05-01T08:09:10.250"), 1_777_622_950_250);
         assert_eq!(millis_of("2026-05-01T08:09:10.2Z"), 1_777_622_950_200);
         assert_eq!(millis_of("2100-12-31T23:59:59.999999Z"), 4_133_980_799_999);
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        assert_eq!(written(Timestamp::new(1_700_000_000_004)), "2023-11-14T22:13:20.004Z");
+        assert_eq!(written(Timestamp::NONE), "-1");
+        for day in (0..2_932_896).step_by(13) {
+            let millis = day * MILLIS_PER_DAY + day * 29 % MILLIS_PER_DAY;
+            assert_eq!(millis_of(&written(Timestamp::new(millis))), millis);
+        }
     }
 
     #[test]

@@ -200,7 +200,7 @@ pub fn increment_sequence(sequence: i32, by: i32) -> i32 {
 }
 
 /// The codec in the lowest three attribute bits.
-pub(super) fn codec_of(attributes: i16) -> Result<Codec, UnknownCodec> {
+pub fn codec_of(attributes: i16) -> Result<Codec, UnknownCodec> {
     match attributes & CODEC_MASK {
         0 => Ok(Codec::None),
         1 => Ok(Codec::Gzip),

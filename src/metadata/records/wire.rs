@@ -138,8 +138,12 @@ impl<'a> Reader<'a> {
 
     /// Bytes.
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
-        let len = self.len()?.ok_or(WireError::Null)?;
-        self.take(len)
+        self.nullable_bytes()?.ok_or(WireError::Null)
+    }
+
+    /// Bytes or null.
+    pub fn nullable_bytes(&mut self) -> Result<Option<&'a [u8]>> {
+        self.len()?.map(|len| self.take(len)).transpose()
     }
 
     /// A string, not copied.
