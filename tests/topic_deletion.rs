@@ -1,6 +1,12 @@
 //! A topic that is deleted under whoever is at work on it: its directory has another name by then, which is no fault of the
 //! disk.
-#![allow(missing_docs, clippy::unwrap_used, reason = "a test may panic")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a test may panic, and plays the machine and the operator"
+)]
 
 mod support;
 
