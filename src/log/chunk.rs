@@ -31,8 +31,9 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Page-aligned, so that the kernel copies from it in whole pages.
-    const ALIGN: usize = 4096;
+    /// What an allocator gives without being asked. Chunks are of whole pages but for its few bytes before each: were they
+    /// aligned to pages as well, a gap of nearly a page would lie before each, which is a quarter of the smallest ones.
+    const ALIGN: usize = 16;
 
     /// `capacity` zero bytes.
     pub(super) fn zeroed(capacity: usize) -> Self {
