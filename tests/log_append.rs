@@ -11,7 +11,7 @@ mod support;
 
 use highwater::config::TopicSettings;
 use highwater::log::{AppendError, Log, LogView, OpenLog, ReadError, StartMode};
-use highwater::types::{LeaderEpoch, Offset};
+use highwater::types::{LeaderEpoch, Offset, Timestamp};
 use support::batches::{Sender, batch, checked, marker, one};
 use support::logs::{NOW, bytes_of, env, limit, next_offset, open, open_args, read_all};
 use tempfile::TempDir;
@@ -173,6 +173,33 @@ fn a_resent_batch_is_answered_with_its_first_offset_also_after_a_restart() {
     assert!(log.append(&checked(&sent(12)), EPOCH, NOW).unwrap().duplicate);
     assert!(!log.append(&checked(&sent(14)), EPOCH, NOW).unwrap().duplicate);
     assert_eq!(log.view().log_end, Offset::new(16));
+}
+
+#[test]
+fn a_producer_that_was_idle_for_its_time_is_forgotten_and_may_go_on_unless_its_transaction_is_open()
+{
+    const IDLE_MS: i64 = 20_000;
+    let directory = TempDir::new().unwrap();
+    let args = open_args(&env(), &directory.path().join("t-0"), TopicSettings::default());
+    let mut log = open(&args);
+    let sent = |id, sequence, transactional| {
+        batch(&[(b"a", NOW.get())], Some(Sender { id, epoch: 0, sequence, transactional }))
+    };
+    for id in [8, 9] {
+        log.append(&checked(&sent(id, 0, id == 8)), EPOCH, NOW).unwrap();
+    }
+    let later = |ms| Timestamp::new(NOW.get() + ms);
+    let gap = |log: &mut Log, id| {
+        let refused = log.append(&checked(&sent(id, 7, id == 8)), EPOCH, NOW);
+        matches!(refused, Err(AppendError::OutOfOrderSequence(_)))
+    };
+    log.expire_producers(later(IDLE_MS - 1), IDLE_MS);
+    assert!(gap(&mut log, 9), "it is known");
+    log.expire_producers(later(IDLE_MS), IDLE_MS);
+    assert!(gap(&mut log, 8), "its transaction is open");
+    assert!(!log.append(&checked(&sent(9, 7, false)), EPOCH, NOW).unwrap().duplicate);
+    let gap_again = log.append(&checked(&sent(9, 9, false)), EPOCH, NOW);
+    assert!(matches!(gap_again, Err(AppendError::OutOfOrderSequence(_))), "it is known anew");
 }
 
 #[test]

@@ -14,9 +14,11 @@ use super::partition::Partition;
 use crate::env;
 use crate::storage::Checkpoint;
 
-/// Time between two passes that forget idle producers and give the memory of idle tails back (Kafka's
+/// Longest time between two passes that forget idle producers and give the memory of idle tails back (Kafka's
 /// `producer.id.expiration.check.interval.ms`).
-const EXPIRY_INTERVAL_MS: i64 = 600_000;
+const EXPIRY_INTERVAL_MS_MAX: i64 = 600_000;
+/// Shortest one, whatever `producer.id.expiration.ms` says.
+const EXPIRY_INTERVAL_MS_MIN: i64 = 1_000;
 
 /// The cleaner writes its own after each round as well.
 const CHECKPOINTS: [Checkpoint; 4] = [
@@ -30,7 +32,7 @@ impl Broker {
     /// Starts the task; it ends when the shutdown is requested. The caller owns the handle.
     pub(super) fn start_housekeeping(self: &Arc<Self>) -> JoinHandle<()> {
         self.agenda.plan(self.settings.log_retention_check_interval_ms, Job::Retention);
-        self.agenda.plan(EXPIRY_INTERVAL_MS, Job::Expiry);
+        self.agenda.plan(self.expiry_interval_ms(), Job::Expiry);
         let broker = Arc::clone(self);
         env::spawn(async move {
             loop {
@@ -92,9 +94,15 @@ impl Broker {
             }
             Job::Expiry => {
                 self.expire();
-                self.agenda.plan(EXPIRY_INTERVAL_MS, Job::Expiry);
+                self.agenda.plan(self.expiry_interval_ms(), Job::Expiry);
             }
         }
+    }
+
+    /// No producer is known for longer than twice its time.
+    fn expiry_interval_ms(&self) -> i64 {
+        let idle_ms = self.in_force.get().producer_id_expiration_ms;
+        idle_ms.clamp(EXPIRY_INTERVAL_MS_MIN, EXPIRY_INTERVAL_MS_MAX)
     }
 
     /// Writes the checkpoints of a directory if anything in them has moved.

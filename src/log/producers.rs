@@ -17,6 +17,9 @@ use crate::types::{
 /// How many batches back a resent one is still recognised.
 const RECENT_BATCHES_MAX: usize = 5;
 
+/// A map with room for so many times what is in it gives memory back.
+const SPARE_FACTOR: usize = 4;
+
 /// One batch as far as it takes to recognise it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecentBatch {
@@ -220,6 +223,10 @@ impl Producers {
     /// Forgets producers that have been idle for `expiration_ms` and have no transaction open.
     pub(super) fn expire(&mut self, now: Timestamp, expiration_ms: i64) {
         self.by_id.retain(|_, producer| !producer.is_expired(now, expiration_ms));
+        // A map keeps the memory of what it has once held.
+        if self.by_id.len() < self.by_id.capacity() / SPARE_FACTOR {
+            self.by_id.shrink_to_fit();
+        }
         self.joins.expire(now, expiration_ms);
     }
 }
@@ -265,5 +272,23 @@ impl Producer {
             timestamp: header.max_timestamp,
         });
         self.last_timestamp = header.max_timestamp;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_producers_that_were_forgotten_is_given_back() {
+        let mut producers = Producers::default();
+        for id in 0..10_000 {
+            let last_timestamp = Timestamp::new(if id == 7 { 1_000 } else { 0 });
+            let producer = Producer { last_timestamp, ..Producer::unknown() };
+            producers.restore(ProducerId::new(id), producer);
+        }
+        producers.expire(Timestamp::new(1_000), 1_000);
+        assert_eq!(producers.sorted().len(), 1);
+        assert!(producers.by_id.capacity() < 100, "{}", producers.by_id.capacity());
     }
 }
