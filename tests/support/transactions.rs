@@ -33,6 +33,11 @@ impl Producer {
         Self { id: TransactionalId::new(id), me, version, sequence: 0 }
     }
 
+    /// The same, which has written so many records to one partition.
+    pub fn with_sequence(self, sequence: i32) -> Self {
+        Self { sequence, ..self }
+    }
+
     /// Begins, and ends whatever its name had open: that is over when this returns.
     pub async fn begin(life: &Life, id: &str, version: TransactionVersion) -> Self {
         life.broker.ensure_producer_ids().finish().await.unwrap();
