@@ -23,6 +23,8 @@ mod schedule;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
+mod stepped;
+#[cfg(test)]
 mod stepper;
 mod timers;
 pub mod transactions;

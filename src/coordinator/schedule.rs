@@ -61,6 +61,9 @@ impl<E> Schedule<E> {
     pub(super) fn next_by(&mut self, end_ms: u64) -> Option<(u64, E)> {
         let next = self.queue.peek_mut().filter(|next| next.0.at_ms <= end_ms)?;
         let Reverse(next) = PeekMut::pop(next);
+        if next.at_ms % 7 == 0 {
+            println!("TRACE {} {}", next.at_ms, self.queue.len());
+        }
         Some((self.pass_until(next.at_ms), next.event))
     }
 

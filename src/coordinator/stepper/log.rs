@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::super::groups::Groups;
 use super::super::machine::{Entry, KeyValue, LogProducer, Machine, Outcome, Write};
 use super::super::records::GroupRecord;
+use super::super::stepped::Log;
 use crate::types::{ProducerEpoch, ProducerId, ProducerIdAndEpoch, TransactionVersion};
 
 /// Everything that was written, but for what was cleaned away.
@@ -40,30 +41,9 @@ impl StepLog {
         self.entries.iter().filter_map(record_of).cloned().collect()
     }
 
-    /// What a log tells a shard that is read from it.
-    pub(in crate::coordinator) fn producers(&self) -> Vec<LogProducer> {
-        self.producers.values().copied().collect()
-    }
-
     /// Appends a record outside any transaction.
     pub(in crate::coordinator) fn push(&mut self, record: KeyValue) {
         self.entries.push(Write::Record(record));
-    }
-
-    /// Appends what a turn has written. Panics where a partition's log refuses.
-    pub(in crate::coordinator) fn append(&mut self, write: &Write<GroupRecord>) {
-        let entry = match write {
-            Write::Record(record) => Write::Record(Groups::encode(record)),
-            Write::Pending(producer, record) => {
-                self.admit(*producer);
-                Write::Pending(*producer, Groups::encode(record))
-            }
-            Write::Marker(marker) => {
-                self.admit_marker(marker);
-                Write::Marker(*marker)
-            }
-        };
-        self.entries.push(entry);
     }
 
     fn admit(&mut self, producer: ProducerIdAndEpoch) {
@@ -93,25 +73,6 @@ impl StepLog {
             coordinator_epoch: -1,
             in_transaction: false,
         })
-    }
-
-    /// Hands out every entry as a shard reads it.
-    pub(in crate::coordinator) fn read(&self, mut each: impl FnMut(&Entry<GroupRecord>)) {
-        let decode = |KeyValue { key, value }: &KeyValue| {
-            let record = Groups::decode(key, value.as_deref()).expect("our own bytes");
-            record.expect("a known type")
-        };
-        for entry in &self.entries {
-            each(&match entry {
-                Write::Record(record) => Entry::Record(decode(record)),
-                Write::Pending(producer, record) => {
-                    Entry::Pending { producer: producer.id, record: decode(record) }
-                }
-                Write::Marker(marker) => {
-                    Entry::Ended { producer: marker.producer.id, outcome: marker.outcome }
-                }
-            });
-        }
     }
 
     /// The newest value of each key, tombstones left out: what compaction would leave once every transaction has ended.
@@ -169,6 +130,45 @@ impl StepLog {
             .collect();
         outcomes.reverse();
         outcomes
+    }
+}
+
+impl Log<Groups> for StepLog {
+    fn append(&mut self, write: &Write<GroupRecord>) {
+        let entry = match write {
+            Write::Record(record) => Write::Record(Groups::encode(record)),
+            Write::Pending(producer, record) => {
+                self.admit(*producer);
+                Write::Pending(*producer, Groups::encode(record))
+            }
+            Write::Marker(marker) => {
+                self.admit_marker(marker);
+                Write::Marker(*marker)
+            }
+        };
+        self.entries.push(entry);
+    }
+
+    fn read(&self, mut each: impl FnMut(&Entry<GroupRecord>)) {
+        let decode = |KeyValue { key, value }: &KeyValue| {
+            let record = Groups::decode(key, value.as_deref()).expect("our own bytes");
+            record.expect("a known type")
+        };
+        for entry in &self.entries {
+            each(&match entry {
+                Write::Record(record) => Entry::Record(decode(record)),
+                Write::Pending(producer, record) => {
+                    Entry::Pending { producer: producer.id, record: decode(record) }
+                }
+                Write::Marker(marker) => {
+                    Entry::Ended { producer: marker.producer.id, outcome: marker.outcome }
+                }
+            });
+        }
+    }
+
+    fn producers(&self) -> Vec<LogProducer> {
+        self.producers.values().copied().collect()
     }
 }
 

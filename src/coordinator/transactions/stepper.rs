@@ -1,17 +1,15 @@
-//! One shard of transactions under a test's control: a manual clock, a log in memory, producer ids that count up.
+//! One shard of transactions under a test's control: its producer ids count up.
 
-use std::cell::Cell;
-use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use super::*;
-use crate::coordinator::machine::{Effects, Now, Timers, TurnParts, Write};
+use crate::coordinator::machine::{LogProducer, Write};
+use crate::coordinator::stepped::{Log, Stepped};
 use crate::metadata::Image;
 use crate::types::{
-    Outcome, PartitionIndex, ProducerEpoch, ProducerIdAndEpoch, Timestamp, TopicName,
-    TopicPartition, Uuid,
+    Outcome, PartitionIndex, ProducerEpoch, ProducerIdAndEpoch, TopicName, TopicPartition,
 };
 
 /// Producer ids from 1000 on, as long as there are some.
@@ -42,22 +40,13 @@ impl ProducerIdSource for CountedIds {
     }
 }
 
-/// A shard that a test steps through.
+type Shard = Stepped<Transactions, Vec<KeyValue>, WriteMarkers>;
+
+/// A shard that a test steps through, and what it was made of.
 pub(super) struct Stepper {
-    pub(super) shard: Transactions,
-    pub(super) hard: TransactionsHard,
-    pub(super) image: Image,
-    pub(super) now: Now,
+    shard: Shard,
     pub(super) ids: Arc<CountedIds>,
     pub(super) metrics: Arc<Metrics>,
-    /// Everything written so far.
-    pub(super) log: Vec<KeyValue>,
-    /// What was sent out and not taken yet.
-    pub(super) errands: Vec<WriteMarkers>,
-    timers: Timers<TransactionTimer>,
-    replies: HashMap<Token, TransactionReply>,
-    next_token: u64,
-    next_id: Cell<u128>,
 }
 
 /// Kafka's, but for round numbers.
@@ -76,42 +65,8 @@ impl Stepper {
         let source = Arc::clone(&ids) as Arc<dyn ProducerIdSource>;
         let mut image = Image::default();
         Arc::make_mut(&mut image.features).insert(TRANSACTION_VERSION.to_owned(), level);
-        let wall = Timestamp::new(1_700_000_000_000);
-        let mut stepper = Self {
-            shard: Transactions::new(Arc::new(settings()), source, Arc::clone(&metrics)),
-            hard: TransactionsHard::default(),
-            image,
-            now: Now { wall, monotonic: Duration::ZERO },
-            ids,
-            metrics,
-            log: Vec::new(),
-            errands: Vec::new(),
-            timers: Timers::new(),
-            replies: HashMap::new(),
-            next_token: 0,
-            next_id: Cell::new(1),
-        };
-        stepper.turn(|shard, turn| shard.loaded(turn));
-        stepper
-    }
-
-    /// Sends a command; its answer is there now or comes later.
-    pub(super) fn send(&mut self, command: TransactionCommand) -> Token {
-        self.next_token += 1;
-        let token = Token(self.next_token);
-        self.turn(|shard, turn| shard.decide(turn, command, token));
-        token
-    }
-
-    /// Sends a command that is answered at once.
-    pub(super) fn ask(&mut self, command: TransactionCommand) -> TransactionReply {
-        let token = self.send(command);
-        self.take(token).expect("answered at once")
-    }
-
-    /// The answer, if it has been given.
-    pub(super) fn take(&mut self, token: Token) -> Option<TransactionReply> {
-        self.replies.remove(&token)
+        let transactions = Transactions::new(Arc::new(settings()), source, Arc::clone(&metrics));
+        Self { shard: Shard::begin(transactions, image), ids, metrics }
     }
 
     /// All markers that are to be written are.
@@ -127,39 +82,13 @@ impl Stepper {
         self.ask(TransactionCommand::MarkersWritten { id, errand, partitions });
     }
 
-    /// Lets time pass; timers run out in order, each at its time.
-    pub(super) fn advance_ms(&mut self, step_ms: u64) {
-        let end = self.now.monotonic + Duration::from_millis(step_ms);
-        while let Some(due) = self.timers.next_due().filter(|due| *due <= end) {
-            self.move_clock(due.max(self.now.monotonic));
-            while let Some(timer) = self.timers.take_due(self.now.monotonic) {
-                self.turn(|shard, turn| shard.expired(turn, timer));
-            }
-        }
-        self.move_clock(end);
-    }
-
-    fn move_clock(&mut self, to: Duration) {
-        let passed = to.saturating_sub(self.now.monotonic);
-        let passed_ms = i64::try_from(passed.as_millis()).expect("tests are short");
-        self.now.wall = Timestamp::new(self.now.wall.get() + passed_ms);
-        self.now.monotonic = to;
-    }
-
     /// The process dies; another one reads the log. Whoever waited hears nothing, errands are lost.
     pub(super) fn restart(&mut self) {
         let source = Arc::clone(&self.ids) as Arc<dyn ProducerIdSource>;
-        let settings = Arc::clone(&self.shard.settings);
-        self.shard = Transactions::new(settings, source, Arc::clone(&self.metrics));
-        self.hard = TransactionsHard::default();
-        self.timers = Timers::new();
-        self.replies.clear();
-        self.errands.clear();
-        for entry in &self.log {
-            let record = decode(&entry.key, entry.value.as_deref()).expect("our own bytes");
-            self.hard.apply(&Entry::Record(record.expect("a known type")));
-        }
-        self.turn(|shard, turn| shard.loaded(turn));
+        let settings = Arc::clone(&self.machine.settings);
+        let metrics = Arc::clone(&self.metrics);
+        self.read_log(Transactions::new(settings, source, metrics));
+        self.loaded();
     }
 
     /// Puts a transactional id into a state, as if it had been read from the log.
@@ -173,39 +102,44 @@ impl Stepper {
     pub(super) fn get(&self, id: &str) -> &Transaction {
         self.hard.get(id).expect("a known transactional id")
     }
+}
 
-    /// Does something in a turn of its own.
-    pub(super) fn turn<T>(
-        &mut self,
-        step: impl FnOnce(&mut Transactions, &mut TransactionTurn<'_>) -> T,
-    ) -> T {
-        let mut effects = Effects::default();
-        let next_id = &self.next_id;
-        let ids = || {
-            let id = next_id.get();
-            next_id.set(id + 1);
-            Uuid::from_bytes(id.to_be_bytes())
-        };
-        let mut turn = Turn::new(TurnParts {
-            now: self.now,
-            image: &self.image,
-            ids: &ids,
-            hard: &mut self.hard,
-            effects: &mut effects,
-            timers: &mut self.timers,
-        });
-        let outcome = step(&mut self.shard, &mut turn);
-        for write in effects.writes {
-            let Write::Record(record) = write else { panic!("only plain records are written") };
-            self.log.push(encode(&record));
+impl Deref for Stepper {
+    type Target = Shard;
+
+    fn deref(&self) -> &Shard {
+        &self.shard
+    }
+}
+
+impl DerefMut for Stepper {
+    fn deref_mut(&mut self) -> &mut Shard {
+        &mut self.shard
+    }
+}
+
+/// Transactions write plain records only.
+impl Log<Transactions> for Vec<KeyValue> {
+    fn append(&mut self, write: &Write<TransactionRecord>) {
+        let Write::Record(record) = write else { panic!("only plain records are written") };
+        self.push(encode(record));
+    }
+
+    fn read(&self, mut each: impl FnMut(&Entry<TransactionRecord>)) {
+        for entry in self {
+            let record = decode(&entry.key, entry.value.as_deref()).expect("our own bytes");
+            each(&Entry::Record(record.expect("a known type")));
         }
-        let markers = effects.errands.into_iter().map(|TransactionErrand::WriteMarkers(it)| it);
-        self.errands.extend(markers);
-        for (token, reply) in effects.replies {
-            let known = self.replies.insert(token, reply);
-            assert!(known.is_none(), "answered twice: {token:?}");
-        }
-        outcome
+    }
+
+    fn producers(&self) -> Vec<LogProducer> {
+        Vec::new()
+    }
+}
+
+impl From<TransactionErrand> for WriteMarkers {
+    fn from(TransactionErrand::WriteMarkers(asked): TransactionErrand) -> Self {
+        asked
     }
 }
 

@@ -33,7 +33,7 @@ fn a_first_join_that_is_refused_leaves_no_group_behind() {
             assert_eq!(error(answer.error_code), expected, "{request:?}");
             assert_eq!(answer.member_id, request.member_id);
             assert_eq!(bench.state(), "Dead");
-            assert!(bench.stepper.log.is_empty() && bench.stepper.groups.classic.is_empty());
+            assert!(bench.stepper.log.is_empty() && bench.stepper.machine.classic.is_empty());
         }
     }
 }
@@ -88,7 +88,7 @@ fn members_of_other_groups_are_strangers() {
     let other = members[0].join_request().with_group_id(text("other").into());
     let token = bench.send_join(JOIN, other);
     assert_eq!(error(bench.joined(token).error_code), ResponseError::UnknownMemberId);
-    assert_eq!(bench.stepper.groups.classic.len(), 1);
+    assert_eq!(bench.stepper.machine.classic.len(), 1);
 }
 
 #[test]

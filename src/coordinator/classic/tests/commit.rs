@@ -31,16 +31,16 @@ impl Bench {
 
     fn is_subscribed(&self, topic: &str) -> bool {
         let topic = TopicName::new(topic).expect("a legal name");
-        let (groups, hard) = (&self.stepper.groups, &self.stepper.hard);
+        let (groups, hard) = (&self.stepper.machine, &self.stepper.hard);
         classic::is_subscribed(groups, hard, &GroupId::new(GROUP), &topic)
     }
 
     fn offset_expiry(&self) -> OffsetExpiry {
-        classic::offset_expiry(&self.stepper.groups, &GroupId::new(GROUP))
+        classic::offset_expiry(&self.stepper.machine, &GroupId::new(GROUP))
     }
 
     fn check_delete_offsets(&self) -> Result<(), ResponseError> {
-        classic::check_delete_offsets(&self.stepper.groups, &GroupId::new(GROUP))
+        classic::check_delete_offsets(&self.stepper.machine, &GroupId::new(GROUP))
     }
 
     fn delete(&mut self) -> Result<(), ResponseError> {
@@ -170,7 +170,7 @@ fn retention_counts_from_the_time_at_which_the_last_member_left() {
     let mut value = bench.written().expect("a group").clone();
     value.current_state_timestamp = Timestamp::new(-1);
     let old = classic::persist::restored(&GroupId::new(GROUP), &value, &Footprint::default());
-    bench.stepper.groups.classic.insert(GroupId::new(GROUP), old);
+    bench.stepper.machine.classic.insert(GroupId::new(GROUP), old);
     assert_eq!(bench.offset_expiry(), OffsetExpiry::Committed, "a record that does not say");
 }
 
@@ -205,7 +205,7 @@ fn in_a_transaction_neither_the_state_nor_a_missing_name_stands_in_the_way() {
             .with_generation_id(member.generation)
             .with_member_id(text(&member.member_id))
             .with_group_instance_id(member.instance.map(text));
-        classic::check_commit_in_transaction(&bench.stepper.groups, &request)
+        classic::check_commit_in_transaction(&bench.stepper.machine, &request)
     };
     let member = &members[0];
     assert_eq!(check(&bench, member), Ok(()));
@@ -240,6 +240,6 @@ fn in_a_transaction_an_instance_of_another_member_is_fenced() {
         .with_generation_id(members[1].generation)
         .with_member_id(text(&members[1].member_id))
         .with_group_instance_id(Some(text("i")));
-    let refused = classic::check_commit_in_transaction(&bench.stepper.groups, &request);
+    let refused = classic::check_commit_in_transaction(&bench.stepper.machine, &request);
     assert_eq!(refused, Err(ResponseError::FencedInstanceId));
 }

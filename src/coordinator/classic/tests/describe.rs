@@ -7,7 +7,7 @@ use crate::coordinator::classic;
 
 impl Bench {
     fn described(&self) -> DescribedGroup {
-        classic::describe(&self.stepper.groups, &self.stepper.hard, &GroupId::new(GROUP))
+        classic::describe(&self.stepper.machine, &self.stepper.hard, &GroupId::new(GROUP))
     }
 }
 
@@ -47,7 +47,7 @@ fn an_empty_group_shows_its_protocol_type() {
     let described = bench.described();
     assert_eq!((&*described.group_state, &*described.protocol_type), ("Empty", "consumer"));
     assert_eq!((&*described.protocol_data, described.members.len()), ("", 0));
-    assert_eq!(classic::protocol_type(&bench.stepper.groups, &GroupId::new(GROUP)), "consumer");
+    assert_eq!(classic::protocol_type(&bench.stepper.machine, &GroupId::new(GROUP)), "consumer");
 }
 
 #[test]

@@ -331,7 +331,7 @@ fn a_full_group_takes_no_new_members() {
 fn while_members_join_a_group_that_is_too_large_loses_the_last_of_them() {
     let (mut bench, members) = Bench::stable(3);
     let settings = GroupSettings { group_max_size: 2, ..GroupSettings::default() };
-    bench.stepper.groups.settings = Arc::new(settings);
+    bench.stepper.machine.settings = Arc::new(settings);
     let tokens = [bench.join(&members[0]), bench.join(&members[1])];
     assert_eq!(bench.join_error(&members[2]).0, ResponseError::GroupMaxSizeReached);
     for token in tokens {

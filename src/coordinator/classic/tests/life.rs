@@ -121,7 +121,7 @@ fn pending_ids_are_lost_with_a_restart() {
 fn a_group_that_is_too_large_after_a_restart_rebalances() {
     let (mut bench, members) = Bench::stable(3);
     let settings = GroupSettings { group_max_size: 2, ..GroupSettings::default() };
-    bench.stepper.groups.settings = Arc::new(settings);
+    bench.stepper.machine.settings = Arc::new(settings);
     bench.stepper.restart();
     assert_eq!(bench.state(), "PreparingRebalance");
     assert_eq!(bench.heartbeat(&members[0]), Err(ResponseError::RebalanceInProgress));

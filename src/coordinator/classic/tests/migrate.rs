@@ -23,7 +23,7 @@ fn a_group_that_is_handed_over_leaves_no_caller_waiting_and_no_timer_behind() {
         assert_eq!(member.assignment, consumer.member_id.as_bytes());
     }
     bench.stepper.advance_ms(u64::from(u32::MAX));
-    assert!(bench.stepper.groups.classic.is_empty());
+    assert!(bench.stepper.machine.classic.is_empty());
 }
 
 #[test]

@@ -277,15 +277,15 @@ impl Bench {
 
     /// The group as ListGroups names its state; `Dead` if there is none.
     fn state(&self) -> &'static str {
-        super::state(&self.stepper.groups, &self.stepper.hard, &GroupId::new(GROUP))
+        super::state(&self.stepper.machine, &self.stepper.hard, &GroupId::new(GROUP))
     }
 
     fn size(&self) -> usize {
-        super::members(&self.stepper.groups, &self.stepper.hard, &GroupId::new(GROUP))
+        super::members(&self.stepper.machine, &self.stepper.hard, &GroupId::new(GROUP))
     }
 
     fn group(&self) -> &super::ClassicGroup {
-        &self.stepper.groups.classic[GROUP]
+        &self.stepper.machine.classic[GROUP]
     }
 
     /// What the records say.

@@ -169,7 +169,7 @@ impl World {
     fn sync(&mut self, at: usize) {
         let consumer = self.clients[at].consumer.clone();
         // As the leader would: every member that the coordinator has gets a part of its own.
-        let members = self.bench.stepper.groups.classic.get(GROUP);
+        let members = self.bench.stepper.machine.classic.get(GROUP);
         let ids = members.map(|group| group.member_ids()).unwrap_or_default();
         let parts: Vec<(&str, &str)> = ids.iter().map(|id| (id.as_str(), id.as_str())).collect();
         let mut request = sync_request(&consumer, &parts);
@@ -264,7 +264,7 @@ impl World {
     }
 
     fn check(&mut self) {
-        let Some(group) = self.bench.stepper.groups.classic.get(GROUP) else { return };
+        let Some(group) = self.bench.stepper.machine.classic.get(GROUP) else { return };
         assert!(group.generation >= self.generation, "generations do not go back");
         self.generation = group.generation;
         let joining = group.members().filter(|(_, member)| member.is_joining()).count();

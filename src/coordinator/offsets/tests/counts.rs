@@ -4,7 +4,7 @@ use super::*;
 
 /// Commits, deletions, expiries.
 fn counts(stepper: &Stepper) -> (u64, u64, u64) {
-    let metrics = &stepper.groups.metrics;
+    let metrics = &stepper.machine.metrics;
     let (commits, deletions) = (&metrics.group_offset_commits, &metrics.group_offset_deletions);
     (commits.get(), deletions.get(), metrics.group_offset_expirations.get())
 }

@@ -443,7 +443,7 @@ fn producers_are_forgotten_after_the_log_has_forgotten_them() {
     const EXPIRATION_MS: u64 = 86_400_000;
     const LOOK_MS: u64 = 600_000;
     let mut stepper = with_topic();
-    let idle = stepper.groups.producers.footprint_bytes();
+    let idle = stepper.machine.producers.footprint_bytes();
     assert_eq!(commit_in(&mut stepper, 4, request(producer(1, 0), "g", 0, 5)), [0]);
     for id in 2..1_000 {
         assert_eq!(end(&mut stepper, marker(producer(id, 1), Outcome::Abort, V1)), Ok(()));
@@ -464,5 +464,5 @@ fn producers_are_forgotten_after_the_log_has_forgotten_them() {
     assert_eq!(answer(&mut stepper, token), Some(vec![0]), "its transaction is open");
     assert_eq!(end(&mut stepper, marker(producer(1, 0), Outcome::Abort, V1)), Ok(()));
     stepper.advance_ms(10 * EXPIRATION_MS);
-    assert_eq!(stepper.groups.producers.footprint_bytes(), idle);
+    assert_eq!(stepper.machine.producers.footprint_bytes(), idle);
 }

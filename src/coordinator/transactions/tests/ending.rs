@@ -144,19 +144,19 @@ fn a_transaction_with_more_partitions_than_a_record_holds_is_refused() {
 #[test]
 fn what_a_shard_takes_of_memory_goes_down_again() {
     let mut it = Stepper::new(2);
-    assert_eq!(it.shard.state_bytes(&it.hard), 0);
+    assert_eq!(it.machine.state_bytes(&it.hard), 0);
     let me = it.init("t", None).expect("new");
-    let idle = it.shard.state_bytes(&it.hard);
+    let idle = it.machine.state_bytes(&it.hard);
     assert!(idle > 0);
     for _ in 0..3 {
         it.add("t", me, &[at("a", 0), at("a", 1)], V1).expect("idle");
-        assert!(it.shard.state_bytes(&it.hard) > idle);
+        assert!(it.machine.state_bytes(&it.hard) > idle);
         it.end("t", me, Commit, V1).expect("open");
         it.write_markers();
-        assert_eq!(it.shard.state_bytes(&it.hard), idle);
+        assert_eq!(it.machine.state_bytes(&it.hard), idle);
     }
     it.advance_ms(604_800_000 + 2 * 3_600_000);
-    assert_eq!(it.shard.state_bytes(&it.hard), 0, "the transactional id has expired");
+    assert_eq!(it.machine.state_bytes(&it.hard), 0, "the transactional id has expired");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn only_what_is_new_or_large_makes_a_shard_grow() {
     let mut it = Stepper::new(2);
     let me = it.init("t", None).expect("new");
     let many: Vec<_> = (0..65).map(|partition| at("a", partition)).collect();
-    let grows = |command: &TransactionCommand| it.shard.grows(&it.hard, command);
+    let grows = |command: &TransactionCommand| it.machine.grows(&it.hard, command);
     assert!(grows(&init("u", None)) && !grows(&init("t", None)));
     assert!(grows(&add("t", me, &many, V1)) && !grows(&add("t", me, &many[..64], V1)));
     assert!(!grows(&end("t", me, Commit, V1)) && !grows(&TransactionCommand::Overview));
