@@ -4,6 +4,7 @@
 //! it is given and ends with 0, with 1 if it failed, or with 2 if it was asked the wrong way.
 
 mod arguments;
+mod backup;
 mod check;
 mod config;
 mod consume;
@@ -54,7 +55,8 @@ Examples:
   highwater group describe shipping                  how far the consumers are behind
   highwater check /var/lib/kafka                     what a stopped Kafka's directory holds, before it is taken over
   highwater txn find-hanging                         transactions that hold consumers up for ever
-  highwater dump --verify /data                      are the files what was once written to them?")]
+  highwater dump --verify /data                      are the files what was once written to them?
+  highwater backup all.tar.zst --data-dir /data      everything in one archive, while the broker runs")]
 pub struct Arguments {
     /// What to do instead of running a broker.
     #[command(subcommand)]
@@ -97,6 +99,25 @@ Examples:
   highwater dump -r --json /data/__consumer_offsets-12          commits as JSON, for jq
   highwater dump -r /data/__cluster_metadata-0                  topics, configs, ACLs and when they changed")]
     Dump(dump::DumpArguments),
+    /// Write all of a data directory to one archive, as of one moment, beside the running broker
+    #[command(after_help = "\
+The archive is a tar file compressed with zstd: topics and ids, configs, records, producers, transactions, groups with their
+offsets, ACLs, SCRAM users and quotas. An interrupted backup goes on when the command is given again.
+
+Examples:
+  highwater backup orders.tar.zst --data-dir /data
+  tar --zstd -tvf orders.tar.zst                     what is in it
+  highwater restore orders.tar.zst --check           is it whole?")]
+    Backup(backup::BackupArguments),
+    /// Make a data directory out of an archive
+    #[command(after_help = "\
+Everything is compared with its checksums; no broker starts on the directory before all of it is there. An interrupted restore
+goes on when the command is given again. The first start on it reads all logs and makes their indexes.
+
+Examples:
+  highwater restore orders.tar.zst --data-dir /new
+  highwater --data-dir /new                          a broker on it; Apache Kafka starts on it too")]
+    Restore(backup::restore::RestoreArguments),
 }
 
 /// Why a command failed; its text goes to standard error.
@@ -137,5 +158,7 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
         Command::Produce(arguments) => produce::run(&arguments, out),
         Command::Consume(arguments) => consume::run(&arguments, out),
         Command::Dump(arguments) => dump::run(&arguments, out),
+        Command::Backup(arguments) => backup::run(&arguments, out),
+        Command::Restore(arguments) => backup::restore::run(&arguments, out),
     }
 }
