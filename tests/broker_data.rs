@@ -582,8 +582,8 @@ async fn starting_opens_no_log() {
     let sizes: Vec<u64> = usage
         .partitions
         .iter()
-        .filter(|(name, _)| name.topic.as_str() == "t")
-        .map(|(_, size)| *size)
+        .filter(|held| held.name.topic.as_str() == "t")
+        .map(|held| held.bytes)
         .collect();
     assert_eq!(sizes.len(), 20);
     assert!(sizes.iter().all(|size| *size > 0));

@@ -10,6 +10,14 @@ use super::registry::PartitionRegistry;
 use crate::storage::{Checkpoint, OffsetCheckpoint};
 use crate::types::Offset;
 
+/// All of a directory. The cleaner and the mover write theirs as well.
+pub(super) const CHECKPOINTS: [Checkpoint; 4] = [
+    Checkpoint::RecoveryPoint,
+    Checkpoint::LogStart,
+    Checkpoint::HighWatermark,
+    Checkpoint::Cleaner,
+];
+
 impl PartitionRegistry {
     /// Writes a checkpoint of `directory` as it should be now. Blocks.
     pub fn write_checkpoint(
@@ -34,8 +42,9 @@ impl PartitionRegistry {
             .filter(|(name, _)| found.contains(*name))
             .map(|(name, offset)| (name.clone(), *offset))
             .collect();
+        offsets.extend(directory.incoming(kind));
         for partition in self.open_partitions() {
-            if Arc::ptr_eq(partition.directory(), directory) {
+            if Arc::ptr_eq(&partition.directory(), directory) {
                 match value(&partition, kind) {
                     Some(offset) => offsets.insert(partition.name(), offset),
                     None => offsets.remove(&partition.name()),

@@ -3,6 +3,7 @@
 //! A failed write or sync takes the directory offline for the life of the process: nothing is appended to it any more, reads
 //! answer KAFKA_STORAGE_ERROR, and it never gets the mark of a clean stop. If no directory is left the broker stops.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -40,6 +41,8 @@ pub struct DataDirectory {
     log_starts: OffsetCheckpoint,
     high_watermarks: OffsetCheckpoint,
     cleaned: OffsetCheckpoint,
+    /// Copies that are about to become logs here: what the checkpoints say of them.
+    incoming: Mutex<BTreeMap<TopicPartition, Incoming>>,
     /// Held from collecting the values of a checkpoint until they are written, so that older ones never come last.
     checkpointing: Mutex<()>,
     /// Taken out by the clean stop, which consumes it.
@@ -52,6 +55,27 @@ pub struct DataDirectory {
     changed: AtomicBool,
     /// Monotonic milliseconds until which appends keep off the async threads.
     stalled_until_ms: AtomicU64,
+}
+
+/// What the checkpoints of a directory say of a copy that is made in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    pub recovery_point: Offset,
+    pub log_start: Offset,
+    pub high_watermark: Offset,
+    pub cleaned_to: Option<Offset>,
+}
+
+impl Incoming {
+    /// Its value in a checkpoint; `None` where the file has no entry for it.
+    pub fn value(&self, kind: Checkpoint) -> Option<Offset> {
+        match kind {
+            Checkpoint::RecoveryPoint => Some(self.recovery_point),
+            Checkpoint::LogStart => Some(self.log_start).filter(|start| *start > Offset::ZERO),
+            Checkpoint::HighWatermark => Some(self.high_watermark),
+            Checkpoint::Cleaner => self.cleaned_to,
+        }
+    }
 }
 
 /// How many directories are left, and who is told.
@@ -109,7 +133,7 @@ impl DataDirectory {
         failures: Arc<DirectoryFailures>,
     ) -> Result<Arc<Self>, OpenDirectoryError> {
         let path = directory.path().to_owned();
-        let sync_queues = SyncQueues::start(env, &failures.metrics)
+        let sync_queues = SyncQueues::start(env, directory.directory_id(), &failures.metrics)
             .map_err(|source| OpenDirectoryError::Io { path: path.clone(), source })?;
         Ok(Arc::new(Self {
             env: env.clone(),
@@ -119,6 +143,7 @@ impl DataDirectory {
             log_starts: directory.read_checkpoint(Checkpoint::LogStart)?,
             high_watermarks: directory.read_checkpoint(Checkpoint::HighWatermark)?,
             cleaned: read_cleaner_checkpoint(&directory),
+            incoming: Mutex::default(),
             checkpointing: Mutex::new(()),
             files: Mutex::new(Some(directory)),
             path,
@@ -228,9 +253,31 @@ impl DataDirectory {
         }
     }
 
+    /// Plans a job for at once.
+    pub fn plan(&self, job: Job) {
+        self.agenda.plan(0, job);
+    }
+
     /// Plans a look of the cleaner.
     pub fn plan_cleaning(&self, partition: &Arc<Partition>) {
         self.agenda.plan(0, Job::ConsiderCleaning(Arc::downgrade(partition)));
+    }
+
+    /// The next checkpoints tell of a copy.
+    pub fn expect_incoming(&self, partition: &TopicPartition, incoming: Incoming) {
+        self.incoming.lock().insert(partition.clone(), incoming);
+    }
+
+    /// The copy is the log by now, or is none any more.
+    pub fn forget_incoming(&self, partition: &TopicPartition) {
+        self.incoming.lock().remove(partition);
+    }
+
+    /// What a checkpoint says of all copies.
+    pub fn incoming(&self, kind: Checkpoint) -> Vec<(TopicPartition, Offset)> {
+        let incoming = self.incoming.lock();
+        let values = incoming.iter().map(|(name, copy)| Some((name.clone(), copy.value(kind)?)));
+        values.flatten().collect()
     }
 
     /// Held while the values of a checkpoint are collected and written.

@@ -67,7 +67,7 @@ impl Broker {
         for directory in self.partitions.directories() {
             let inside = |one: &Opened| {
                 one.as_ref()
-                    .is_ok_and(|(partition, _)| Arc::ptr_eq(partition.directory(), directory))
+                    .is_ok_and(|(partition, _)| Arc::ptr_eq(&partition.directory(), directory))
             };
             if !opened.iter().any(inside) {
                 continue;

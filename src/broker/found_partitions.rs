@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use super::agenda::{Agenda, Job};
 use super::data_directory::{DataDirectory, DirectoryFailures};
+use super::found_copies::{FoundCopy, settle_copies};
+use super::moves::Move;
 use super::open::OpenBroker;
 use super::registry::{FailedDirectory, Placement};
 use crate::env::Env;
@@ -18,8 +20,17 @@ use crate::metadata::{DirectoryAssignment, Image};
 use crate::storage::{LogDirectory, OpenDirectoryError, stray_name};
 use crate::types::{BrokerId, TopicPartition};
 
+/// What there is.
+#[derive(Debug)]
+pub(super) struct FoundPartitions {
+    /// Where the partitions lie.
+    pub(super) placement: Placement,
+    /// Moves that go on.
+    pub(super) moves: Vec<Arc<Move>>,
+}
+
 /// Partitions by the directory that holds them.
-type Found = HashMap<TopicPartition, Arc<DataDirectory>>;
+pub(super) type Found = HashMap<TopicPartition, Arc<DataDirectory>>;
 
 /// Takes note of what lies in the log directories, and starts the threads that sync them. A directory that fails here is left
 /// out, unless it holds the metadata. Blocks.
@@ -27,7 +38,7 @@ pub(super) fn start_directories(
     args: &mut OpenBroker,
     image: &Image,
     agenda: &Arc<Agenda>,
-) -> Result<Placement, OpenDirectoryError> {
+) -> Result<FoundPartitions, OpenDirectoryError> {
     let failures = DirectoryFailures::new(
         args.directories.len(),
         Arc::clone(&args.metadata),
@@ -42,8 +53,10 @@ pub(super) fn start_directories(
     }
     let mut directories = Vec::with_capacity(args.directories.len());
     let mut found = Found::new();
+    let mut copies = Vec::new();
     for directory in args.directories.drain(..) {
         let held = known_partitions(&args.env, &directory, image);
+        let futures = directory.futures().to_vec();
         for name in directory.being_deleted() {
             agenda.plan(0, Job::RemoveDirectory(directory.path().join(name)));
         }
@@ -52,6 +65,11 @@ pub(super) fn start_directories(
         match DataDirectory::start(&args.env, directory, agenda, Arc::clone(&failures)) {
             Ok(directory) => {
                 take_in(&mut found, held, &directory, image, node);
+                copies.extend(futures.into_iter().map(|(name, directory_name)| FoundCopy {
+                    name,
+                    path: directory.path().join(directory_name),
+                    directory: Arc::clone(&directory),
+                }));
                 directories.push(directory);
             }
             Err(error) if path != args.metadata.directory() => {
@@ -61,8 +79,9 @@ pub(super) fn start_directories(
             Err(error) => return Err(error),
         }
     }
+    let moves = settle_copies(args, image, &mut found, copies, !failed.is_empty());
     tell_metadata(args, image, &found);
-    Ok(Placement::new(directories, failed, found))
+    Ok(FoundPartitions { placement: Placement::new(directories, failed, found), moves })
 }
 
 /// Adds the partitions of one directory.

@@ -9,24 +9,16 @@ use tokio::task::JoinHandle;
 
 use super::Broker;
 use super::agenda::Job;
+use super::checkpoints::CHECKPOINTS;
 use super::data_directory::DataDirectory;
 use super::partition::Partition;
 use crate::env;
-use crate::storage::Checkpoint;
 
 /// Longest time between two passes that forget idle producers and give the memory of idle tails back (Kafka's
 /// `producer.id.expiration.check.interval.ms`).
 const EXPIRY_INTERVAL_MS_MAX: i64 = 600_000;
 /// Shortest one, whatever `producer.id.expiration.ms` says.
 const EXPIRY_INTERVAL_MS_MIN: i64 = 1_000;
-
-/// The cleaner writes its own after each round as well.
-const CHECKPOINTS: [Checkpoint; 4] = [
-    Checkpoint::RecoveryPoint,
-    Checkpoint::LogStart,
-    Checkpoint::HighWatermark,
-    Checkpoint::Cleaner,
-];
 
 impl Broker {
     /// Starts the task; it ends when the shutdown is requested. The caller owns the handle.

@@ -16,11 +16,13 @@ mod data_directory;
 mod delete_records;
 mod fetch;
 pub mod fetch_sessions;
+mod found_copies;
 mod found_partitions;
 mod group_lag;
 mod groups;
 mod housekeeping;
 mod in_force;
+mod moves;
 mod offsets;
 mod open;
 mod partition;
@@ -53,6 +55,7 @@ use self::fetch_sessions::FetchSessions;
 pub use self::group_lag::{GroupLag, GroupLags, PartitionLag};
 pub use self::groups::{CONSUMER_OFFSETS, GROUP_VERSION};
 pub use self::in_force::SettingsInForce;
+pub use self::moves::{Move, MoveRequestError, Moves};
 pub use self::offsets::{ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
 pub use self::open::OpenBroker;
 pub use self::partition::{Ends, Partition, PartitionAppendError};
@@ -68,7 +71,7 @@ pub use self::transactions::{
     DescribeProducersError, MarkError, OpenTransactions, TRANSACTION_STATE, TRANSACTION_VERSION,
     WriteMarker,
 };
-pub use self::usage::DirectoryUsage;
+pub use self::usage::{DirectoryUsage, PartitionUsage};
 use crate::config::BrokerSettings;
 use crate::coordinator::groups::Groups;
 use crate::coordinator::runtime::{Coordinator, StateMemory};
@@ -118,6 +121,8 @@ pub struct Broker {
     transaction_settings: Arc<TransactionSettings>,
     errands: Errands,
     cleaner: Cleaner,
+    /// Partitions on their way to another log directory.
+    pub moves: Arc<Moves>,
     agenda: Arc<Agenda>,
     shutdown: Shutdown,
     housekeeping: Mutex<Option<JoinHandle<()>>>,

@@ -11,9 +11,10 @@ use super::cleaning::{Cleaner, CleaningTools};
 use super::configs::BrokerConfigs;
 use super::coordinator_shards::CoordinatorParts;
 use super::fetch_sessions::FetchSessions;
-use super::found_partitions::start_directories;
+use super::found_partitions::{FoundPartitions, start_directories};
 use super::groups;
 use super::in_force::SettingsInForce;
+use super::moves::{Move, MoveTools, Moves};
 use super::partition::Partition;
 use super::producer_ids::ProducerIds;
 use super::registry::{FailedDirectory, NewRegistry, PartitionRegistry};
@@ -64,7 +65,8 @@ impl Broker {
             args.settings.log_flush_offset_checkpoint_interval_ms,
         );
         let image = args.metadata.image();
-        let placement = start_directories(&mut args, &image, &agenda)?;
+        let FoundPartitions { placement, moves: found_moves } =
+            start_directories(&mut args, &image, &agenda)?;
         let in_force = Arc::new(SettingsInForce::new(Arc::clone(&args.settings), &image));
         let partitions = PartitionRegistry::new(NewRegistry {
             metadata: Arc::clone(&args.metadata),
@@ -80,6 +82,7 @@ impl Broker {
         let tools =
             CleaningTools::new(&args.env, &partitions, &agenda, &args.budget, &args.metrics);
         let cleaner = start_cleaner(tools, &args.settings)?;
+        let moves = start_moves(&args, &partitions, &agenda);
         let sessions = args.settings.max_incremental_fetch_session_cache_slots;
         let broker = Arc::new_cyclic(|broker| {
             let parts = CoordinatorParts {
@@ -105,6 +108,7 @@ impl Broker {
                 answer_memory: AnswerMemory::new(Arc::clone(&args.budget)),
                 coordinator_memory,
                 cleaner,
+                moves,
                 env: args.env,
                 settings: args.settings,
                 in_force,
@@ -122,6 +126,7 @@ impl Broker {
         });
         *broker.housekeeping.lock() = Some(broker.start_housekeeping());
         broker.start_recovery();
+        broker.resume_moves(found_moves);
         broker.load_shards_of::<Groups>();
         broker.load_shards_of::<Transactions>();
         Ok(broker)
@@ -138,6 +143,7 @@ impl Broker {
         self.groups.close();
         self.transactions.close();
         self.cleaner.close();
+        self.moves.close();
         let partitions = self.partitions.open_partitions();
         for partition in &partitions {
             partition.retire();
@@ -154,6 +160,16 @@ impl Broker {
             self.checkpoint(directory);
         }
         self.mark_clean(closed);
+    }
+
+    fn resume_moves(&self, found: Vec<Arc<Move>>) {
+        for job in found {
+            let name = job.name().clone();
+            tracing::info!(partition = %name, to = %job.to().path().display(), "a move goes on");
+            if let Err(error) = self.moves.begin(job) {
+                tracing::error!(partition = %name, %error, "a move does not go on before the next start");
+            }
+        }
     }
 
     fn mark_clean(&self, closed: AllClosed) {
@@ -214,6 +230,22 @@ fn tell_of_changes(metadata: &MetadataStore, groups: &Arc<Coordinator<Groups>>) 
             groups.image_changed();
         }
     }));
+}
+
+fn start_moves(
+    args: &OpenBroker,
+    partitions: &Arc<PartitionRegistry>,
+    agenda: &Arc<Agenda>,
+) -> Arc<Moves> {
+    let tools = MoveTools {
+        env: args.env.clone(),
+        registry: Arc::clone(partitions),
+        metadata: Arc::clone(&args.metadata),
+        agenda: Arc::clone(agenda),
+        metrics: Arc::clone(&args.metrics),
+        shutdown: args.shutdown.clone(),
+    };
+    Moves::new(tools, partitions.directories().len())
 }
 
 fn start_cleaner(

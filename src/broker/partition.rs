@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::cleaning::CleaningState;
@@ -35,8 +35,8 @@ use crate::log::{
     build_marker,
 };
 use crate::types::{
-    LeaderEpoch, Marker, Offset, PartitionIndex, ProducerId, ProducerIdAndEpoch, Timestamp,
-    TopicPartition, TransactionVersion,
+    DirectoryId, LeaderEpoch, Marker, Offset, PartitionIndex, ProducerId, ProducerIdAndEpoch,
+    Timestamp, TopicPartition, TransactionVersion,
 };
 
 /// Larger batches are appended on the blocking pool: writing them takes a good part of a millisecond even when all goes well.
@@ -47,7 +47,8 @@ const INLINE_BYTES_MAX: usize = 256 << 10;
 pub struct Partition {
     topic: Arc<TopicPartitions>,
     slot: Arc<Slot>,
-    directory: Arc<DataDirectory>,
+    /// Another one once it has moved, which happens under the appender's lock.
+    directory: ArcSwap<DataDirectory>,
     leader_epoch: AtomicI32,
     /// Epoch that the log is prepared for: an append in it writes nothing but the page cache. Below every epoch at first.
     prepared_epoch: AtomicI32,
@@ -133,6 +134,8 @@ struct Visible {
 pub struct TakenSync {
     /// What to sync.
     pub work: SyncWork,
+    /// Whose disk it is for.
+    pub directory: Arc<DataDirectory>,
     appended_bytes: u64,
 }
 
@@ -167,7 +170,7 @@ impl Partition {
         Arc::new(Self {
             topic,
             slot,
-            directory,
+            directory: ArcSwap::new(directory),
             leader_epoch: AtomicI32::new(leader_epoch.get()),
             prepared_epoch: AtomicI32::new(i32::MIN),
             appender: Mutex::new(Appender {
@@ -204,9 +207,34 @@ impl Partition {
         TopicPartition { topic: self.topic.name.clone(), partition: self.index() }
     }
 
-    /// The log directory that it lives in.
-    pub fn directory(&self) -> &Arc<DataDirectory> {
-        &self.directory
+    /// The log directory that it lives in. The guard is for short use, not for keeping.
+    pub fn directory(&self) -> Guard<Arc<DataDirectory>> {
+        self.directory.load()
+    }
+
+    /// Its place in the topic.
+    pub fn slot(&self) -> &Slot {
+        &self.slot
+    }
+
+    /// Appends go by way of the blocking pool until the next one has been made: the appender is about to be locked for longer.
+    pub fn unprepare(&self) {
+        self.prepared_epoch.store(i32::MIN, Ordering::Release);
+    }
+
+    /// Its log lies in another directory, and all of it is on disk there. Called with the lock held.
+    pub fn moved(self: &Arc<Self>, appender: &mut Appender, to: &Arc<DataDirectory>) {
+        self.directory().mark_changed();
+        self.change_directory(to);
+        appender.sync_taken_bytes = appender.appended_bytes;
+        let end = appender.log.recovery_point();
+        let visible = self.visible_at(appender, end);
+        self.raise_synced_end(end, visible, appender.appended_bytes);
+    }
+
+    /// Its log belongs to another directory, whatever state it is in there. Called with the lock held.
+    pub fn change_directory(&self, to: &Arc<DataDirectory>) {
+        self.directory.store(Arc::clone(to));
     }
 
     /// The epoch of its leader, which is this node.
@@ -227,7 +255,7 @@ impl Partition {
     /// True if an append of so many bytes is over in microseconds, and may happen on an async thread: the epoch is prepared, the
     /// bytes are few, the disk was not seen to stall just now.
     pub fn takes_inline(&self, bytes: usize, now: Duration) -> bool {
-        self.is_prepared() && bytes <= INLINE_BYTES_MAX && !self.directory.is_stalled(now)
+        self.is_prepared() && bytes <= INLINE_BYTES_MAX && !self.directory().is_stalled(now)
     }
 
     /// Exclusive end of what read_uncommitted consumers see.
@@ -348,7 +376,7 @@ impl Partition {
     /// Lists the partition for the next sync; a no-op while it is listed already.
     pub fn queue_sync(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
-            self.directory.sync_queues().push(self.sync_lane, Arc::clone(self));
+            self.directory().sync_queues().push(self.sync_lane, Arc::clone(self));
         }
     }
 
@@ -360,7 +388,7 @@ impl Partition {
     /// Something may have become dirty: plans a look of the cleaner, unless one is planned or the topic is not compacted.
     pub fn consider_cleaning(self: &Arc<Self>) {
         if self.topic.policy().settings.cleanup_policy.compact && self.cleaning.plan() {
-            self.directory.plan_cleaning(self);
+            self.directory().plan_cleaning(self);
         }
     }
 
@@ -371,7 +399,7 @@ impl Partition {
         }
         let mut waits = self.sync_waits.lock();
         // The sync thread stores the new end, then takes this lock: an end that is not there yet will find the wait.
-        if self.synced_end() < end && !self.directory.is_offline() && !self.is_retired() {
+        if self.synced_end() < end && !self.directory().is_offline() && !self.is_retired() {
             wait.add();
             waits.push((end, Arc::clone(wait)));
         }
@@ -386,11 +414,18 @@ impl Partition {
         }
     }
 
-    /// Takes what must be synced; `None` if the disk has everything. For the sync thread.
-    pub fn take_sync(self: &Arc<Self>) -> Option<TakenSync> {
+    /// Takes what must be synced; `None` if the disk has everything. For the sync thread of the directory `of`; a partition that
+    /// has left it is listed with the other one.
+    pub fn take_sync(self: &Arc<Self>, of: DirectoryId) -> Option<TakenSync> {
         // Before the lock: an append after this store lists the partition again, one before it is covered by this work.
         self.queued.store(false, Ordering::Release);
         let mut appender = self.appender.lock();
+        let directory = self.directory.load_full();
+        if directory.id() != of {
+            drop(appender);
+            self.queue_sync();
+            return None;
+        }
         let work = appender.log.take_sync_work();
         let appended_bytes = appender.appended_bytes;
         appender.sync_taken_bytes = appended_bytes;
@@ -400,7 +435,7 @@ impl Partition {
             drop(appender);
             self.raise_synced_end(end, visible, appended_bytes);
         }
-        work.map(|work| TakenSync { work, appended_bytes })
+        work.map(|work| TakenSync { work, directory, appended_bytes })
     }
 
     /// Everything of `taken` is on disk: raises the ends, lets replies and fetches go.
@@ -432,7 +467,7 @@ impl Partition {
         if self.is_retired() {
             return Err(PartitionAppendError::Retired);
         }
-        if self.directory.is_offline() {
+        if self.directory().is_offline() {
             return Err(PartitionAppendError::Offline);
         }
         Ok(())
@@ -456,7 +491,7 @@ impl Partition {
         if self.is_retired() {
             return;
         }
-        self.directory.fail(&format!("{what} {} failed: {source}", self.name()));
+        self.directory().fail(&format!("{what} {} failed: {source}", self.name()));
         self.abandon();
     }
 
@@ -488,7 +523,7 @@ impl Partition {
             return SyncNeed::Background;
         }
         if first_unsynced {
-            self.directory.schedule_sync(self, settings);
+            self.directory().schedule_sync(self, settings);
         }
         SyncNeed::None
     }
@@ -513,7 +548,7 @@ impl Partition {
         let watermark_before = self.high_watermark.fetch_max(watermark, Ordering::AcqRel);
         let stable = to.last_stable_offset.get();
         let stable_before = self.last_stable_offset.fetch_max(stable, Ordering::AcqRel);
-        self.directory.mark_changed();
+        self.directory().mark_changed();
         let before = self.visible_bytes.fetch_max(appended_bytes, Ordering::AcqRel);
         let gained = usize::try_from(appended_bytes.saturating_sub(before)).unwrap_or(usize::MAX);
         let has_moved = stable > stable_before;

@@ -16,9 +16,11 @@ use std::thread::JoinHandle;
 use parking_lot::{Condvar, Mutex};
 
 use self::group::{SyncFailed, SyncPool};
+use super::data_directory::DataDirectory;
 use super::partition::{Partition, TakenSync};
 use crate::env::{Env, spawn_thread};
 use crate::observe::Metrics;
+use crate::types::DirectoryId;
 
 /// Whose appends a sync is for. Commits of many groups dirty dozens of files at once; producers must not wait for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +45,8 @@ pub struct SyncQueues {
 
 impl SyncQueues {
     /// Empty queues and their threads.
-    pub fn start(env: &Env, metrics: &Arc<Metrics>) -> io::Result<Self> {
-        let start = |parallel_max| SyncQueue::start(env, Arc::clone(metrics), parallel_max);
+    pub fn start(env: &Env, of: DirectoryId, metrics: &Arc<Metrics>) -> io::Result<Self> {
+        let start = |parallel_max| SyncQueue::start(env, of, Arc::clone(metrics), parallel_max);
         Ok(Self {
             clients: start(CLIENTS_PARALLEL_MAX)?,
             coordinators: start(COORDINATORS_PARALLEL_MAX)?,
@@ -76,6 +78,8 @@ impl SyncQueues {
 /// Partitions to be synced next.
 #[derive(Debug)]
 struct SyncQueue {
+    /// The directory.
+    of: DirectoryId,
     state: Mutex<QueueState>,
     pushed: Condvar,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -89,8 +93,14 @@ struct QueueState {
 
 impl SyncQueue {
     /// An empty queue and its thread, which syncs up to `parallel_max` files at the same time.
-    fn start(env: &Env, metrics: Arc<Metrics>, parallel_max: usize) -> io::Result<Arc<Self>> {
+    fn start(
+        env: &Env,
+        of: DirectoryId,
+        metrics: Arc<Metrics>,
+        parallel_max: usize,
+    ) -> io::Result<Arc<Self>> {
         let queue = Arc::new(Self {
+            of,
             state: Mutex::default(),
             pushed: Condvar::new(),
             thread: Mutex::new(None),
@@ -133,7 +143,7 @@ impl SyncQueue {
         let mut group = Vec::new();
         while self.next_group(&mut group) {
             let began = env.clock.monotonic();
-            sync_group(&mut pool, &group, metrics);
+            sync_group(&mut pool, self.of, &group, metrics);
             metrics.sync_seconds.observe(env.clock.monotonic().saturating_sub(began));
             group.clear();
         }
@@ -153,27 +163,29 @@ impl SyncQueue {
     }
 }
 
-fn sync_group(pool: &mut SyncPool, group: &[Arc<Partition>], metrics: &Metrics) {
-    let offline = group.iter().any(|partition| partition.directory().is_offline());
-    if offline {
+fn sync_group(pool: &mut SyncPool, of: DirectoryId, group: &[Arc<Partition>], metrics: &Metrics) {
+    let is_offline = |directory: &DataDirectory| directory.id() == of && directory.is_offline();
+    if group.iter().any(|partition| is_offline(&partition.directory())) {
         group.iter().for_each(|partition| partition.abandon());
         return;
     }
     let taken: Vec<(&Arc<Partition>, TakenSync)> =
-        group.iter().filter_map(|partition| Some((partition, partition.take_sync()?))).collect();
+        group.iter().filter_map(|partition| Some((partition, partition.take_sync(of)?))).collect();
     let mut failed = pool.sync_all(taken.iter().map(|(_, taken)| &taken.work));
-    failed.retain(|failed| !is_gone(taken[failed.work].0, &failed.error));
+    failed.retain(|failed| !is_gone(&taken[failed.work], &failed.error));
     if let Some(SyncFailed { work, error }) = failed.first() {
         metrics.sync_failures.increment();
-        let partition = &taken[*work].0;
-        partition.directory().fail(&format!("syncing {} failed: {error}", partition.name()));
+        let (partition, taken) = &taken[*work];
+        taken.directory.fail(&format!("syncing {} failed: {error}", partition.name()));
         group.iter().for_each(|partition| partition.abandon());
         return;
     }
     taken.iter().for_each(|(partition, taken)| partition.synced(taken));
 }
 
-/// The directory has another name since the topic was deleted, which ended every wait for the sync.
-fn is_gone(partition: &Partition, error: &io::Error) -> bool {
-    partition.is_retired() && error.kind() == io::ErrorKind::NotFound
+/// The directory has another name since the topic was deleted, which ended every wait for the sync; or since the partition
+/// was moved, and with it everything that was to be synced.
+fn is_gone((partition, taken): &(&Arc<Partition>, TakenSync), error: &io::Error) -> bool {
+    let has_moved = !Arc::ptr_eq(&partition.directory(), &taken.directory);
+    (partition.is_retired() || has_moved) && error.kind() == io::ErrorKind::NotFound
 }

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Broker;
 use super::data_directory::DataDirectory;
+use super::{Broker, Lookup};
 use crate::env::{DiskSpace, FileSystem};
 use crate::types::{DirectoryId, TopicPartition};
 
@@ -20,8 +20,21 @@ pub struct DirectoryUsage {
     pub offline: bool,
     /// Room on its volume, if the system tells.
     pub space: Option<DiskSpace>,
-    /// Its partitions, by name, with their sizes in bytes (all segments).
-    pub partitions: Vec<(TopicPartition, u64)>,
+    /// Its partitions by name, then the copies that are made in it.
+    pub partitions: Vec<PartitionUsage>,
+}
+
+/// One partition in a log directory, or the copy of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionUsage {
+    /// Which.
+    pub name: TopicPartition,
+    /// Bytes of all segments.
+    pub bytes: u64,
+    /// For a copy, how many offsets of the log it lacks; `None` if nobody knows.
+    pub copy_lag: Option<i64>,
+    /// Which of both it is.
+    pub is_future: bool,
 }
 
 impl Broker {
@@ -35,7 +48,7 @@ impl Broker {
             .partitions
             .open_partitions()
             .into_iter()
-            .filter(|partition| Arc::ptr_eq(partition.directory(), directory))
+            .filter(|partition| Arc::ptr_eq(&partition.directory(), directory))
             .map(|partition| (partition.name(), partition.ends().view.size_bytes()))
             .collect();
         for name in self.partitions.found_in(directory) {
@@ -52,9 +65,27 @@ impl Broker {
             id: directory.id(),
             offline: directory.is_offline(),
             space: self.env.files.space(directory.path()).ok(),
-            partitions: sizes.into_iter().collect(),
+            partitions: sizes.into_iter().map(whole).chain(self.futures_in(directory)).collect(),
         }
     }
+
+    fn futures_in(&self, directory: &Arc<DataDirectory>) -> Vec<PartitionUsage> {
+        let here = self.moves.all().into_iter().filter(|job| Arc::ptr_eq(job.to(), directory));
+        let usage = here.map(|job| {
+            let name = job.name().clone();
+            let end = match self.find_by_name(name.topic.as_str(), name.partition) {
+                Lookup::Open(partition) => Some(partition.ends().view.log_end),
+                Lookup::Closed(_) | Lookup::Unknown => None,
+            };
+            let copy_lag = end.map(|end| (end.get() - job.copied_to().get()).max(0));
+            PartitionUsage { name, bytes: job.copied_bytes(), copy_lag, is_future: true }
+        });
+        usage.collect()
+    }
+}
+
+fn whole((name, bytes): (TopicPartition, u64)) -> PartitionUsage {
+    PartitionUsage { name, bytes, copy_lag: Some(0), is_future: false }
 }
 
 /// Bytes of all segments of a log that is not open.

@@ -8,6 +8,7 @@ mod backup;
 mod check;
 mod config;
 mod consume;
+mod dirs;
 mod dump;
 mod fetched;
 mod format;
@@ -54,6 +55,7 @@ Examples:
   highwater consume orders
   highwater group describe shipping                  how far the consumers are behind
   highwater check /var/lib/kafka                     what a stopped Kafka's directory holds, before it is taken over
+  highwater dirs move orders --to /disk2/data        partitions to another log directory
   highwater txn find-hanging                         transactions that hold consumers up for ever
   highwater dump --verify /data                      are the files what was once written to them?
   highwater backup all.tar.zst --data-dir /data      everything in one archive, while the broker runs")]
@@ -83,6 +85,9 @@ pub enum Command {
     /// List, describe and abort transactions
     #[command(subcommand)]
     Txn(txn::TransactionCommand),
+    /// List and describe log directories, move partitions between them
+    #[command(subcommand)]
+    Dirs(dirs::DirsCommand),
     /// Write lines of standard input to a topic
     Produce(produce::ProduceArguments),
     /// Print the records of a topic
@@ -155,6 +160,7 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), CommandError> {
         Command::Topic(command) => topic::run(command, out),
         Command::Group(command) => group::run(command, out),
         Command::Txn(command) => txn::run(command, out),
+        Command::Dirs(command) => dirs::run(command, out),
         Command::Produce(arguments) => produce::run(&arguments, out),
         Command::Consume(arguments) => consume::run(&arguments, out),
         Command::Dump(arguments) => dump::run(&arguments, out),

@@ -355,6 +355,17 @@ pub static APIS: &[Api] = &[
         handle: handlers::alter_configs::handle,
     },
     Api {
+        key: 34,
+        name: "AlterReplicaLogDirs",
+        versions: 1..=2,
+        advertised_from: 1,
+        flexible_from: 2,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::ALTER_REPLICA_LOG_DIRS),
+        handle: handlers::alter_replica_log_dirs::handle,
+    },
+    Api {
         key: 35,
         name: "DescribeLogDirs",
         versions: 1..=4,

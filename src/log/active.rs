@@ -77,6 +77,17 @@ impl ActiveState {
     }
 }
 
+/// Index entries in memory alone.
+#[derive(Debug)]
+pub(super) struct UnsavedEntries {
+    /// Those in the files, which they follow.
+    pub(super) saved: EntryCounts,
+    /// Encoded.
+    pub(super) offsets: Vec<u8>,
+    /// Encoded.
+    pub(super) times: Vec<u8>,
+}
+
 /// The batch to be appended, as far as rolling and indexing look at it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Incoming {
@@ -274,6 +285,25 @@ impl ActiveSegment {
         times.write_all_at(&index.encode_times_from(self.saved.times), at as u64)?;
         self.saved = counts;
         Ok([offsets, times])
+    }
+
+    /// Index entries that are not in the files yet.
+    pub(super) fn unsaved_entries(&self) -> UnsavedEntries {
+        let index: &SegmentIndex = &self.segment.index;
+        UnsavedEntries {
+            saved: self.saved,
+            offsets: index.encode_offsets_from(self.saved.offsets),
+            times: index.encode_times_from(self.saved.times),
+        }
+    }
+
+    /// The files are those of a copy, which holds all index entries and no reserved room.
+    pub(super) fn moved(&mut self) {
+        self.log = None;
+        self.aborted = AbortedWriter::default();
+        self.reserved_to = self.position;
+        self.reserve_step = RESERVE_BYTES_MIN;
+        self.saved = self.segment.index.counts();
     }
 
     fn open_index(&self, kind: FileKind, saved: usize) -> io::Result<Arc<dyn File>> {

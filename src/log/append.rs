@@ -18,7 +18,7 @@ use crate::env::{FileSystem, OpenMode, is_no_room};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 /// Name of the file that ties a partition's directory to its topic.
-pub(super) const PARTITION_METADATA: &str = "partition.metadata";
+pub const PARTITION_METADATA: &str = "partition.metadata";
 /// Name of the checkpoint of leader epochs.
 pub(super) const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
 

@@ -28,6 +28,7 @@ pub mod legacy;
 #[allow(clippy::module_inception)]
 mod log;
 mod marker;
+pub mod moving;
 mod open;
 mod producer_checks;
 mod producers;

@@ -23,6 +23,11 @@ pub(super) struct WaitingFiles {
 }
 
 impl WaitingFiles {
+    /// Of which segment they are.
+    pub(super) fn segment(&self) -> &SegmentFilesRef {
+        &self.segment
+    }
+
     /// The delay is over, and whoever had the segment in its view has gone.
     fn can_go(&self, now: Timestamp) -> bool {
         self.due <= now && Arc::strong_count(&self.segment) == 1

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::access::Access;
 use super::batch_start::{BatchStart, StartScan};
@@ -83,7 +83,6 @@ impl Suffix {
 #[derive(Debug)]
 pub(super) struct SegmentFiles {
     files: Arc<dyn FileSystem>,
-    directory: Arc<Path>,
     base: Offset,
     /// Which of the segments that the cleaner wrote in this life; 0 for others. Several may follow each other at one base, and
     /// readers of an older one must not find the files of a newer one when both are deleted.
@@ -94,8 +93,11 @@ pub(super) struct SegmentFiles {
 /// How many segments the cleaner has written.
 static CLEANED: AtomicU64 = AtomicU64::new(0);
 
-#[derive(Debug, Default)]
-struct Opened {
+/// What the lock of a segment's files guards: where they lie, and which of them are open.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// Another one after a move.
+    directory: Arc<Path>,
     /// What the files are called now.
     suffix: Suffix,
     log: Option<Arc<dyn File>>,
@@ -105,24 +107,31 @@ struct Opened {
 
 impl SegmentFiles {
     pub(super) fn new(files: Arc<dyn FileSystem>, directory: Arc<Path>, base: Offset) -> Self {
-        Self { files, directory, base, cleaned: 0, opened: Mutex::default() }
+        let opened = Mutex::new(Opened::closed(directory, Suffix::None));
+        Self { files, base, cleaned: 0, opened }
     }
 
     /// Files yet to be written, which take the place of others once they are complete.
     pub(super) fn cleaned(files: Arc<dyn FileSystem>, directory: Arc<Path>, base: Offset) -> Self {
-        let opened = Mutex::new(Opened { suffix: Suffix::Cleaned, ..Opened::default() });
+        let opened = Mutex::new(Opened::closed(directory, Suffix::Cleaned));
         let cleaned = CLEANED.fetch_add(1, Ordering::Relaxed) + 1;
-        Self { files, directory, base, cleaned, opened }
+        Self { files, base, cleaned, opened }
     }
 
     /// Where a file of the segment lies now.
     pub(super) fn path(&self, kind: FileKind) -> PathBuf {
-        self.path_with(kind, self.opened.lock().suffix)
+        let opened = self.opened.lock();
+        self.path_with(kind, &opened, opened.suffix)
     }
 
-    fn path_with(&self, kind: FileKind, suffix: Suffix) -> PathBuf {
+    /// Keeps everyone from opening the files.
+    pub(super) fn hold(&self) -> MutexGuard<'_, Opened> {
+        self.opened.lock()
+    }
+
+    fn path_with(&self, kind: FileKind, opened: &Opened, suffix: Suffix) -> PathBuf {
         let (name, suffix_text) = (file_name(self.base, kind), suffix.text());
-        self.directory.join(match suffix {
+        opened.directory.join(match suffix {
             Suffix::Deleted if self.cleaned > 0 => format!("{name}.{}{suffix_text}", self.cleaned),
             _ => format!("{name}{suffix_text}"),
         })
@@ -131,7 +140,7 @@ impl SegmentFiles {
     /// The open file; handles stay valid when the file is renamed or removed. Opens it if it is not: blocks then.
     pub(super) fn open(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
         let mut opened = self.opened.lock();
-        let path = self.path_with(kind, opened.suffix);
+        let path = self.path_with(kind, &opened, opened.suffix);
         let Some(slot) = opened.slot(kind) else {
             return self.files.open(&path, OpenMode::ReadOnly);
         };
@@ -161,7 +170,7 @@ impl SegmentFiles {
     pub(super) fn open_once(&self, kind: FileKind) -> io::Result<Arc<dyn File>> {
         // Under the lock, so that it is not renamed meanwhile.
         let opened = self.opened.lock();
-        self.files.open(&self.path_with(kind, opened.suffix), OpenMode::ReadOnly)
+        self.files.open(&self.path_with(kind, &opened, opened.suffix), OpenMode::ReadOnly)
     }
 
     /// A file of the segment for writing, created if there is none.
@@ -181,7 +190,7 @@ impl SegmentFiles {
     /// Lets go of the open files; readers that hold one keep it.
     pub(super) fn close(&self) {
         let mut opened = self.opened.lock();
-        *opened = Opened { suffix: opened.suffix, ..Opened::default() };
+        opened.close();
     }
 
     /// Renames the files of these kinds that exist; their new names. The `.log` goes first, as in Kafka: a crash between two
@@ -191,7 +200,8 @@ impl SegmentFiles {
         // Held over the renames, so that a reader opens a file by the name that it has.
         let mut opened = self.opened.lock();
         for kind in kinds {
-            let (from, to) = (self.path_with(*kind, opened.suffix), self.path_with(*kind, to));
+            let (from, to) =
+                (self.path_with(*kind, &opened, opened.suffix), self.path_with(*kind, &opened, to));
             match self.files.rename(&from, &to) {
                 Ok(()) => renamed.push(to),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -216,6 +226,20 @@ impl SegmentFiles {
 }
 
 impl Opened {
+    fn closed(directory: Arc<Path>, suffix: Suffix) -> Self {
+        Self { directory, suffix, log: None, offset_index: None, time_index: None }
+    }
+
+    fn close(&mut self) {
+        (self.log, self.offset_index, self.time_index) = (None, None, None);
+    }
+
+    /// The files lie elsewhere now.
+    pub(super) fn move_to(&mut self, directory: &Arc<Path>) {
+        self.close();
+        self.directory = Arc::clone(directory);
+    }
+
     fn slot(&mut self, kind: FileKind) -> Option<&mut Option<Arc<dyn File>>> {
         match kind {
             FileKind::Log => Some(&mut self.log),

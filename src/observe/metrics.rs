@@ -77,6 +77,11 @@ metrics! {
 
     segments_deleted: Counter = "highwater_segments_deleted_total", "Segments deleted by retention.";
 
+    moves_running: Gauge = "highwater_directory_moves", "Partitions on their way to another log directory.";
+    moves_made: Counter = "highwater_directory_moves_made_total", "Partitions that were moved to another log directory.";
+    moves_failed: Counter = "highwater_directory_moves_failed_total", "Moves to another log directory that failed.";
+    moved_bytes: Counter = "highwater_directory_moved_bytes_total", "Bytes copied for moves between log directories.";
+
     cleaner_max_dirty_percent: Gauge = "kafka_log_logcleanermanager_max_dirty_percent", "Dirty share of the dirtiest log when the cleaner last chose one.";
     cleaner_running: Gauge = "highwater_cleaner_running", "Logs that are being cleaned.";
     cleaner_round_seconds: Durations = "highwater_cleaner_round_duration_seconds", "Duration of the cleaning of a log.";

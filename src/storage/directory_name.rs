@@ -15,7 +15,7 @@ use crate::types::{PartitionIndex, TopicName, TopicPartition, Uuid};
 pub const METADATA_DIRECTORY: &str = "__cluster_metadata-0";
 
 /// Longest name of a directory on common file systems, in bytes.
-const NAME_LENGTH_MAX: usize = 255;
+pub const NAME_LENGTH_MAX: usize = 255;
 
 /// What the name of a directory says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum DirectoryName {
     /// Waits to be removed.
     Delete,
     /// Target of an unfinished move.
-    Future,
+    Future(TopicPartition),
     /// Set aside by Kafka.
     Stray,
     /// Kafka's cache of indexes of a remote tier.
@@ -44,9 +44,14 @@ impl DirectoryName {
             "remote-log-index-cache" => return Self::RemoteIndexCache,
             _ => {}
         }
-        let suffixes =
-            [("-delete", Self::Delete), ("-future", Self::Future), ("-stray", Self::Stray)];
-        for (suffix, meaning) in suffixes {
+        if let Some(stem) = name.strip_suffix("-future") {
+            // Never cut, so that it names the whole partition.
+            let partition = stem.rsplit_once('.').map(|(partition, _)| partition);
+            let partition =
+                partition.filter(|_| is_marked_partition(stem)).and_then(parse_partition);
+            return partition.map_or(Self::Alien, Self::Future);
+        }
+        for (suffix, meaning) in [("-delete", Self::Delete), ("-stray", Self::Stray)] {
             if let Some(stem) = name.strip_suffix(suffix) {
                 return if is_marked_partition(stem) { meaning } else { Self::Alien };
             }
@@ -68,18 +73,26 @@ pub fn deleted_name(partition: &TopicPartition, id: Uuid) -> String {
     marked_name(partition, id, "delete")
 }
 
+/// Name of the directory that a partition is copied to. Not cut, as in Kafka: it may be longer than [`NAME_LENGTH_MAX`].
+pub fn future_name(partition: &TopicPartition, id: Uuid) -> String {
+    format!("{partition}.{}-future", hex(id))
+}
+
 /// Name that the directory of a partition gets which the metadata does not know.
 pub fn stray_name(partition: &TopicPartition, id: Uuid) -> String {
     marked_name(partition, id, "stray")
 }
 
 fn marked_name(partition: &TopicPartition, id: Uuid, mark: &str) -> String {
-    let hex: String = id.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let suffix = format!("-{}.{hex}-{mark}", partition.partition);
+    let suffix = format!("-{}.{}-{mark}", partition.partition, hex(id));
     let topic = partition.topic.as_str();
     // Topic names are ASCII, so any length is a character boundary.
     let kept = topic.len().min(NAME_LENGTH_MAX - suffix.len());
     format!("{}{suffix}", &topic[..kept])
+}
+
+fn hex(id: Uuid) -> String {
+    id.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `topic-partition.id`, no white space anywhere.
@@ -130,7 +143,7 @@ mod tests {
             ("__cluster_metadata-0".to_owned(), DirectoryName::Metadata),
             ("remote-log-index-cache".to_owned(), DirectoryName::RemoteIndexCache),
             (format!("t-0.{hex}-delete"), DirectoryName::Delete),
-            (format!("t-0.{hex}-future"), DirectoryName::Future),
+            (format!("t-0.{hex}-future"), DirectoryName::Future(partition("t", 0))),
             (format!("t-0.{hex}-stray"), DirectoryName::Stray),
         ];
         for (name, meaning) in cases {

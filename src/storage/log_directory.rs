@@ -135,6 +135,7 @@ pub struct LogDirectory {
     last_stop: LastStop,
     partitions: Vec<TopicPartition>,
     being_deleted: Vec<String>,
+    futures: Vec<(TopicPartition, String)>,
     _lock: Box<dyn FileLock>,
 }
 
@@ -166,13 +167,14 @@ impl LogDirectory {
         };
         let mut partitions = Vec::new();
         let mut being_deleted = Vec::new();
+        let mut futures = Vec::new();
         for (name, meaning) in names {
             match meaning {
                 DirectoryName::Partition(partition) => partitions.push(partition),
                 DirectoryName::Delete => being_deleted.push(name),
+                DirectoryName::Future(partition) => futures.push((partition, name)),
                 DirectoryName::Alien => warn_alien(path, &name),
                 DirectoryName::Metadata
-                | DirectoryName::Future
                 | DirectoryName::Stray
                 | DirectoryName::RemoteIndexCache => {}
             }
@@ -185,6 +187,7 @@ impl LogDirectory {
             last_stop,
             partitions,
             being_deleted,
+            futures,
             _lock: lock,
         })
     }
@@ -212,6 +215,11 @@ impl LogDirectory {
     /// Partitions that had a directory here at the start, in no order.
     pub fn partitions(&self) -> &[TopicPartition] {
         &self.partitions
+    }
+
+    /// Copies of partitions that were on their way here, and the names of their directories.
+    pub fn futures(&self) -> &[(TopicPartition, String)] {
+        &self.futures
     }
 
     /// Names of directories whose deletion was not finished when it was opened.

@@ -12,7 +12,9 @@ mod meta_properties;
 
 pub use checkpoint_file::{CheckpointError, OffsetCheckpoint};
 pub use clean_shutdown::CleanShutdown;
-pub use directory_name::{DirectoryName, METADATA_DIRECTORY, deleted_name, stray_name};
+pub use directory_name::{
+    DirectoryName, METADATA_DIRECTORY, NAME_LENGTH_MAX, deleted_name, future_name, stray_name,
+};
 pub use found_directory::FoundDirectory;
 pub use log_directory::{Checkpoint, LastStop, LogDirectory, OpenDirectoryError};
 pub use meta_properties::{MetaProperties, MetaPropertiesError};

@@ -44,6 +44,8 @@ pub struct Faults {
     pub cleaner_checkpoints: watch::Sender<usize>,
     /// Log directories that are locked.
     pub locked: watch::Sender<usize>,
+    /// Changes of the disk until none has an effect any more, as if the process had been killed.
+    lives: Mutex<Option<usize>>,
     /// Whatever lies below fails: the disk is gone.
     broken: Mutex<Option<PathBuf>>,
     held: Mutex<bool>,
@@ -85,6 +87,26 @@ impl Faults {
     /// The disk with this directory breaks, or with `None` all of them work again.
     pub fn break_below(&self, directory: Option<&Path>) {
         *self.broken.lock().unwrap() = directory.map(Path::to_owned);
+    }
+
+    /// The process is killed in effect after so many changes of the disk; `None`: it lives.
+    pub fn die_after(&self, changes: Option<usize>) {
+        *self.lives.lock().unwrap() = changes;
+    }
+
+    /// False once that has happened.
+    pub fn is_alive(&self) -> bool {
+        *self.lives.lock().unwrap() != Some(0)
+    }
+
+    /// A change of the disk is about to be made.
+    fn change(&self, path: &Path) -> io::Result<()> {
+        match &mut *self.lives.lock().unwrap() {
+            Some(0) => return Err(io::Error::other("the process is dead")),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.reach(path)
     }
 
     fn reach(&self, path: &Path) -> io::Result<()> {
@@ -146,12 +168,12 @@ impl FileSystem for FaultyFiles {
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        self.0.reach(path)?;
+        self.0.change(path)?;
         Disk.create_dir_all(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.0.reach(from)?;
+        self.0.change(from)?;
         Disk.rename(from, to)?;
         if to.ends_with("cleaner-offset-checkpoint") {
             self.0.cleaner_checkpoints.send_modify(|count| *count += 1);
@@ -160,18 +182,18 @@ impl FileSystem for FaultyFiles {
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        self.0.reach(path)?;
+        self.0.change(path)?;
         Disk.remove_file(path)
     }
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
-        self.0.reach(path)?;
+        self.0.change(path)?;
         Disk.remove_dir_all(path)
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         self.0.directory_sync(path);
-        self.0.reach(path)?;
+        self.0.change(path)?;
         Disk.sync_dir(path)
     }
 
@@ -217,7 +239,7 @@ impl FaultyFile {
 
 impl File for FaultyFile {
     fn write_all_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
-        self.faults.reach(&self.path)?;
+        self.faults.change(&self.path)?;
         self.faults.write();
         if self.is_full() {
             // As a real disk may: some of it is written.

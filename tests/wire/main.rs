@@ -29,6 +29,7 @@ mod groups;
 mod guard;
 mod init_producer_id;
 mod isolation;
+mod log_dirs;
 mod member;
 mod memory;
 mod messages;

@@ -90,6 +90,7 @@ by_key! {
     28 => TxnOffsetCommitRequest, TxnOffsetCommitResponse;
     32 => DescribeConfigsRequest, DescribeConfigsResponse;
     33 => AlterConfigsRequest, AlterConfigsResponse;
+    34 => AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse;
     35 => DescribeLogDirsRequest, DescribeLogDirsResponse;
     37 => CreatePartitionsRequest, CreatePartitionsResponse;
     42 => DeleteGroupsRequest, DeleteGroupsResponse;

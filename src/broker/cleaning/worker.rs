@@ -265,7 +265,7 @@ impl Worker {
     /// then.
     fn write_checkpoints(&self, partition: &Partition) {
         for kind in [Checkpoint::RecoveryPoint, Checkpoint::Cleaner] {
-            if let Err(error) = self.tools.registry.write_checkpoint(partition.directory(), kind) {
+            if let Err(error) = self.tools.registry.write_checkpoint(&partition.directory(), kind) {
                 // The next start then cleans again what is clean.
                 tracing::warn!(checkpoint = kind.file_name(), %error, "checkpoint not written");
             }

@@ -133,7 +133,8 @@ fn open_partitions(broker: &Arc<Broker>) -> Opened {
 /// What was synced once must be there.
 fn lost_records(partition: &Partition, log_end: Offset) -> Option<String> {
     let name = partition.name();
-    let checkpoint = partition.directory().checkpoint_at_start(Checkpoint::RecoveryPoint);
+    let directory = partition.directory();
+    let checkpoint = directory.checkpoint_at_start(Checkpoint::RecoveryPoint);
     let synced = *checkpoint.get(&name)?;
     (synced > log_end).then(|| {
         format!("{name} has lost records: it ends at offset {log_end}, and was once synced up to {synced}")

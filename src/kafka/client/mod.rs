@@ -12,6 +12,7 @@ mod data;
 mod error;
 mod groups;
 mod link;
+mod log_dirs;
 mod patience;
 mod transactions;
 
@@ -25,6 +26,7 @@ pub use error::ClientError;
 pub use groups::{GroupDescription, GroupMember, GroupType, ListedGroup};
 use link::Link;
 pub use link::{Connect, REQUEST_TIMEOUT};
+pub use log_dirs::{LogDirDescription, PlacedPartition};
 pub use transactions::{
     ActiveProducer, ListedTransaction, TransactionDescription, TransactionFilter,
 };

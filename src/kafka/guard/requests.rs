@@ -240,6 +240,10 @@ pub static ALTER_CONFIGS: &[Field] = &[
     always(BYTE),
 ];
 
+/// AlterReplicaLogDirs (34).
+pub static ALTER_REPLICA_LOG_DIRS: &[Field] =
+    &[always(Structs(&[always(Text), always(Structs(&[always(Text), always(List(&INT32))]))]))];
+
 /// DescribeLogDirs (35).
 pub static DESCRIBE_LOG_DIRS: &[Field] = &[always(Structs(&[always(Text), always(List(&INT32))]))];
 

@@ -3,6 +3,7 @@
 //! A partition that nothing was written to has no directory yet; it is shown, empty, in the directory that the metadata names.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use kafka_protocol::messages::describe_log_dirs_response::{
@@ -10,13 +11,16 @@ use kafka_protocol::messages::describe_log_dirs_response::{
 };
 use kafka_protocol::messages::{DescribeLogDirsRequest, DescribeLogDirsResponse};
 
-use crate::broker::{Broker, DirectoryUsage};
+use crate::broker::{Broker, DirectoryUsage, PartitionUsage};
 use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
 use crate::metadata::{Image, PartitionState};
-use crate::types::TopicPartition;
+use crate::types::{BrokerId, TopicPartition};
 
 /// What a partition takes while an answer is made, encoded and not.
 const PARTITION_BYTES: usize = 320;
+
+/// Kafka's `INVALID_OFFSET_LAG`.
+const UNKNOWN_LAG: i64 = -1;
 
 /// Answers a DescribeLogDirs request.
 pub fn handle(request: Request) -> Outcome {
@@ -37,8 +41,10 @@ fn respond(
     let image = broker.metadata.image();
     let asked = Asked::of(body);
     let mut directories = broker.directory_usage();
-    add_unwritten(&mut directories, &image, &asked);
-    let results = directories.iter().map(|usage| result(usage, &asked, version)).collect();
+    add_unwritten(&mut directories, &image, broker.settings.node_id, &asked);
+    let usable = directories.iter().map(|usage| result(usage, &asked, version));
+    let failed = broker.partitions.placement().failed().iter().map(|failed| offline(&failed.path));
+    let results = usable.chain(failed).collect();
     DescribeLogDirsResponse::default().with_results(results)
 }
 
@@ -68,38 +74,56 @@ impl<'a> Asked<'a> {
 }
 
 /// Adds the partitions of the image that no directory holds.
-fn add_unwritten(directories: &mut [DirectoryUsage], image: &Image, asked: &Asked<'_>) {
+fn add_unwritten(
+    directories: &mut [DirectoryUsage],
+    image: &Image,
+    node: BrokerId,
+    asked: &Asked<'_>,
+) {
     if directories.is_empty() {
         return;
     }
     let held: HashSet<TopicPartition> = directories
         .iter()
-        .flat_map(|d| d.partitions.iter().map(|(name, _)| name.clone()))
+        .flat_map(|d| d.partitions.iter().map(|partition| partition.name.clone()))
         .collect();
     for topic in image.topics.values() {
         for (state, index) in topic.partitions.iter().zip(0..) {
             let partition = crate::types::PartitionIndex::new(index);
             let name = TopicPartition { topic: topic.name.clone(), partition };
             if asked.contains(&name) && !held.contains(&name) {
-                let at = home_of(directories, state);
-                directories[at].partitions.push((name, 0));
+                if let Some(at) = home_of(directories, state, node) {
+                    directories[at].partitions.push(PartitionUsage {
+                        name,
+                        bytes: 0,
+                        copy_lag: Some(0),
+                        is_future: false,
+                    });
+                }
             }
         }
     }
 }
 
-/// The directory that the metadata names, or the first one.
-fn home_of(directories: &[DirectoryUsage], state: &PartitionState) -> usize {
-    directories.iter().position(|usage| state.directories.contains(&usage.id)).unwrap_or(0)
+/// The directory that the metadata names, or the first one if it names none.
+fn home_of(
+    directories: &[DirectoryUsage],
+    state: &PartitionState,
+    node: BrokerId,
+) -> Option<usize> {
+    match state.directory_of(node) {
+        Some(id) => directories.iter().position(|usage| usage.id == id),
+        None => Some(0),
+    }
 }
 
 fn result(usage: &DirectoryUsage, asked: &Asked<'_>, version: i16) -> DescribeLogDirsResult {
-    let result =
-        DescribeLogDirsResult::default().with_log_dir(codec::text(&usage.path.to_string_lossy()));
     if usage.offline {
-        return result.with_error_code(ErrorCode::KafkaStorageError.number());
+        return offline(&usage.path);
     }
-    let result = result.with_topics(topics(usage, asked));
+    let result = DescribeLogDirsResult::default()
+        .with_log_dir(codec::text(&usage.path.to_string_lossy()))
+        .with_topics(topics(usage, asked));
     match usage.space {
         Some(space) if version >= 4 => result
             .with_total_bytes(signed(space.total_bytes))
@@ -108,13 +132,23 @@ fn result(usage: &DirectoryUsage, asked: &Asked<'_>, version: i16) -> DescribeLo
     }
 }
 
+/// A directory that failed, now or at the start; tools compare its absolute path.
+fn offline(path: &Path) -> DescribeLogDirsResult {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    DescribeLogDirsResult::default()
+        .with_log_dir(codec::text(&path.to_string_lossy()))
+        .with_error_code(ErrorCode::KafkaStorageError.number())
+}
+
 fn topics(usage: &DirectoryUsage, asked: &Asked<'_>) -> Vec<DescribeLogDirsTopic> {
     let mut by_topic: BTreeMap<&str, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
-    for (name, bytes) in usage.partitions.iter().filter(|(name, _)| asked.contains(name)) {
+    for found in usage.partitions.iter().filter(|found| asked.contains(&found.name)) {
         let partition = DescribeLogDirsPartition::default()
-            .with_partition_index(name.partition.get())
-            .with_partition_size(signed(*bytes));
-        by_topic.entry(name.topic.as_str()).or_default().push(partition);
+            .with_partition_index(found.name.partition.get())
+            .with_partition_size(signed(found.bytes))
+            .with_offset_lag(found.copy_lag.unwrap_or(UNKNOWN_LAG))
+            .with_is_future_key(found.is_future);
+        by_topic.entry(found.name.topic.as_str()).or_default().push(partition);
     }
     let topic = |(name, partitions): (&str, Vec<DescribeLogDirsPartition>)| {
         DescribeLogDirsTopic::default()

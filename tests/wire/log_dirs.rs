@@ -1,0 +1,172 @@
+//! Log directories over the wire: AlterReplicaLogDirs moves partitions, DescribeLogDirs tells where they are.
+
+use std::path::Path;
+
+use highwater::types::{PartitionIndex, TopicName, TopicPartition};
+use kafka_protocol::messages::alter_replica_log_dirs_request::{
+    AlterReplicaLogDir, AlterReplicaLogDirTopic,
+};
+use kafka_protocol::messages::{
+    AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse, DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+};
+use kafka_protocol::protocol::StrBytes;
+use tempfile::TempDir;
+
+use crate::calls::Session;
+use crate::operator;
+use crate::pipelining::topic_name;
+use crate::records::batch;
+
+const ALTER_REPLICA_LOG_DIRS: i16 = 34;
+const DESCRIBE_LOG_DIRS: i16 = 35;
+
+const NONE: i16 = 0;
+const REPLICA_NOT_AVAILABLE: i16 = 9;
+const INVALID_TOPIC_EXCEPTION: i16 = 17;
+const LOG_DIR_NOT_FOUND: i16 = 57;
+
+/// A broker with two log directories and topic `t`, whose partition was written to.
+async fn started(directories: &[TempDir; 2]) -> Session {
+    let paths: Vec<_> = directories.iter().map(|d| d.path().to_owned()).collect();
+    let mut session = Session::start_with(|settings| {
+        settings.metadata_log_dir = paths[0].clone();
+        settings.log_dirs = paths;
+    })
+    .await;
+    session.create("t", 1, &[]).await;
+    assert_eq!(session.produce("t", 0, batch(&[b"value"])).await.error_code, NONE);
+    session
+}
+
+fn move_to(path: &str, topic: &str, partitions: &[i32]) -> AlterReplicaLogDir {
+    AlterReplicaLogDir::default().with_path(StrBytes::from_string(path.to_owned())).with_topics(
+        vec![
+            AlterReplicaLogDirTopic::default()
+                .with_name(topic_name(topic))
+                .with_partitions(partitions.to_vec()),
+        ],
+    )
+}
+
+/// Topic, partition and error code of each answer.
+async fn alter(
+    session: &mut Session,
+    version: i16,
+    dirs: Vec<AlterReplicaLogDir>,
+) -> Vec<(String, i32, i16)> {
+    let request = AlterReplicaLogDirsRequest::default().with_dirs(dirs);
+    let answer: AlterReplicaLogDirsResponse =
+        session.call(ALTER_REPLICA_LOG_DIRS, version, &request).await;
+    let mut codes = Vec::new();
+    for topic in &answer.results {
+        codes.extend(topic.partitions.iter().map(|partition| {
+            (topic.topic_name.to_string(), partition.partition_index, partition.error_code)
+        }));
+    }
+    codes
+}
+
+/// Directories that hold partition 0 of `t`, with size, lag and whether it is a copy.
+async fn describe(session: &mut Session, version: i16) -> Vec<(String, i64, i64, bool)> {
+    let request = DescribeLogDirsRequest::default().with_topics(None);
+    let answer: DescribeLogDirsResponse = session.call(DESCRIBE_LOG_DIRS, version, &request).await;
+    assert_eq!(answer.results.len(), 2);
+    let mut found = Vec::new();
+    for directory in &answer.results {
+        assert_eq!(directory.error_code, NONE);
+        assert_eq!(directory.total_bytes > 0, version >= 4);
+        assert_eq!(directory.usable_bytes > 0, version >= 4);
+        for topic in directory.topics.iter().filter(|topic| topic.name.as_str() == "t") {
+            found.extend(topic.partitions.iter().map(|partition| {
+                let path = directory.log_dir.to_string();
+                let future = partition.is_future_key;
+                (path, partition.partition_size, partition.offset_lag, future)
+            }));
+        }
+    }
+    found
+}
+
+async fn moved(session: &Session) {
+    let topic = TopicName::new("t").unwrap();
+    let name = TopicPartition { topic, partition: PartitionIndex::new(0) };
+    let moves = std::sync::Arc::clone(&session.broker.broker().moves);
+    tokio::task::spawn_blocking(move || moves.wait_for(&name)).await.unwrap();
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap().to_string_lossy().into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_is_moved_and_described_where_it_is() {
+    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let mut session = started(&directories).await;
+    for version in [1, 2, 1, 2] {
+        let before = describe(&mut session, 4).await;
+        let (here, size) = (before[0].0.clone(), before[0].1);
+        assert!(size > 0);
+        let paths = directories.iter().map(|directory| absolute(directory.path()));
+        let there = paths.filter(|path| *path != here).next().unwrap();
+        let dirs = vec![move_to(&there, "t", &[0])];
+        assert_eq!(alter(&mut session, version, dirs).await, [("t".to_owned(), 0, NONE)]);
+        moved(&session).await;
+        for version in 1..=4 {
+            let after = describe(&mut session, version).await;
+            assert_eq!(after, [(there.clone(), size, 0, false)], "version {version}");
+        }
+        // It is there already.
+        let dirs = vec![move_to(&there, "t", &[0])];
+        assert_eq!(alter(&mut session, version, dirs).await, [("t".to_owned(), 0, NONE)]);
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_moved_is_answered_with_kafkas_codes() {
+    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let mut session = started(&directories).await;
+    let there = absolute(directories[1].path());
+    let long = "x".repeat(240);
+    let dirs = vec![
+        move_to(&there, "t", &[1]),
+        move_to(&there, "missing", &[0]),
+        move_to("/nowhere", "t", &[0]),
+        move_to(&there, &long, &[0]),
+    ];
+    let codes = alter(&mut session, 2, dirs).await;
+    assert_eq!(
+        codes,
+        [
+            ("missing".to_owned(), 0, REPLICA_NOT_AVAILABLE),
+            ("t".to_owned(), 0, LOG_DIR_NOT_FOUND),
+            ("t".to_owned(), 1, REPLICA_NOT_AVAILABLE),
+            (long, 0, INVALID_TOPIC_EXCEPTION),
+        ]
+    );
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_lists_describes_and_moves() {
+    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let session = started(&directories).await;
+    let listed = operator::run(&session.broker, "dirs list").await.unwrap();
+    let rows = operator::fields(&listed);
+    assert_eq!(rows.len(), 3, "{listed}");
+    let described = operator::run(&session.broker, "dirs describe t").await.unwrap();
+    let row = operator::fields(&described).swap_remove(1);
+    assert_eq!(row[..2], ["t", "0"]);
+    let paths = directories.iter().map(|directory| absolute(directory.path()));
+    let there = paths.filter(|path| *path != row[row.len() - 1]).next().unwrap();
+    let line = format!("dirs move t --partition 0 --to {there}");
+    let said = operator::run(&session.broker, &line).await.unwrap();
+    assert!(said.contains("t-0") && said.contains(&there), "{said}");
+    moved(&session).await;
+    let described = operator::run(&session.broker, "dirs describe").await.unwrap();
+    assert!(described.contains(&there), "{described}");
+    let refused = operator::run(&session.broker, "dirs move t --to /nowhere").await;
+    assert!(refused.unwrap_err().to_string().contains("log directory is not found"));
+    session.broker.stop().await;
+}
