@@ -14,7 +14,7 @@ use super::data_directory::DataDirectory;
 use super::partition::Partition;
 use crate::env;
 
-/// Longest time between two passes that forget idle producers and give the memory of idle tails back (Kafka's
+/// Longest time between two passes that forget idle producers and give memory back, of idle tails and of what was freed (Kafka's
 /// `producer.id.expiration.check.interval.ms`).
 const EXPIRY_INTERVAL_MS_MAX: i64 = 600_000;
 /// Shortest one, whatever `producer.id.expiration.ms` says.
@@ -196,5 +196,6 @@ impl Broker {
                 partition.publish(&appender);
             }
         }
+        env::give_memory_back();
     }
 }

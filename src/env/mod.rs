@@ -26,8 +26,8 @@ pub use files::{
 pub use no_room::is_no_room;
 pub use overlay::{Change, Overlay};
 pub use process::{
-    ProcessUsage, descriptor_limit, host_name, process_usage, raise_descriptor_limit, variables,
-    voluntary_switches,
+    ProcessUsage, descriptor_limit, give_memory_back, host_name, process_usage,
+    raise_descriptor_limit, variables, voluntary_switches,
 };
 pub use random::{Random, SeededRandom, SystemRandom};
 pub use shutdown::Shutdown;
