@@ -77,7 +77,8 @@ pub(crate) fn transactions(target: &Target, seconds: u64, version: Version) -> i
         times.add(worker.join().expect("a worker does not panic")?);
     }
     let count = times.ends.len();
-    check(&mut connection, &target.topic, count as u64)?;
+    // A new one: the first may have been closed for being idle so long.
+    check(&mut Connection::open(&target.address)?, &target.topic, count as u64)?;
     Ok(format!(
         "{:.0} transactions/s, EndTxn {}; whole transaction behind its time {}; {over_time}",
         count as f64 / seconds as f64,
