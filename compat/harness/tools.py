@@ -20,8 +20,10 @@ def run(command, **options):
 
 
 def free_port():
-    """A port below the range of outgoing connections, so that nothing takes it while the broker is down."""
-    for port in range(21750, 21990):
+    """A port below the range of outgoing connections, so that nothing takes it while the broker is down. Runs beside each other
+    are kept apart by COMPAT_FIRST_PORT."""
+    first = int(os.environ.get("COMPAT_FIRST_PORT", 21750))
+    for port in range(first, first + 240):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -29,7 +31,7 @@ def free_port():
                 return port
             except OSError:
                 continue
-    raise SystemExit("no free port between 21750 and 21990")
+    raise SystemExit(f"no free port between {first} and {first + 240}")
 
 
 def apt_install(*packages):
