@@ -28,6 +28,7 @@ mod open;
 mod partition;
 mod produce;
 mod producer_ids;
+mod recovering;
 mod registry;
 mod stalls;
 mod step;

@@ -17,6 +17,7 @@ use super::in_force::SettingsInForce;
 use super::moves::{Move, MoveTools, Moves};
 use super::partition::Partition;
 use super::producer_ids::ProducerIds;
+use super::recovering::Recovering;
 use super::registry::{FailedDirectory, NewRegistry, PartitionRegistry};
 use super::transactions;
 use super::{ADMIN_TURNS, Broker};
@@ -193,21 +194,8 @@ impl Broker {
             if !directory.needs_recovery() {
                 continue;
             }
-            let work = Arc::new(Mutex::new(self.partitions.unopened(directory)));
-            for _ in 0..self.settings.num_recovery_threads_per_data_dir.max(1) {
-                let (work, shutdown) = (Arc::clone(&work), self.shutdown.clone());
-                // Detached on purpose: it ends with its list or at shutdown, and whatever it has not opened stays unclean.
-                drop(env::spawn_blocking(move || {
-                    // The guard is gone before the work begins.
-                    while let Some(closed) = { work.lock().pop() }
-                        && !shutdown.is_requested()
-                    {
-                        if let Err(error) = closed.open() {
-                            tracing::error!(partition = %closed.name(), %error, "recovery failed");
-                        }
-                    }
-                }));
-            }
+            let threads = self.settings.num_recovery_threads_per_data_dir.max(1);
+            Recovering::start(self, directory, usize::try_from(threads).unwrap_or(1));
         }
     }
 }
