@@ -17,6 +17,8 @@ mod processes;
 mod producers;
 #[path = "txn_kill/reader.rs"]
 mod reader;
+#[path = "support/strict_check.rs"]
+mod strict_check;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,6 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
+use highwater::env::Disk;
 use processes::{
     BrokerProcess, PATIENCE, committed_offset, config, create_topic, free_port, group_client,
 };
@@ -35,6 +38,7 @@ use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer as _, ThreadedProducer};
 use rdkafka::{Offset, TopicPartitionList};
 use reader::Reader;
+use strict_check::Closed;
 use tempfile::TempDir;
 
 const WHOLE: &str = "whole";
@@ -43,7 +47,7 @@ const PLAIN: &str = "plain";
 const PLAIN_GROUP: &str = "plain-group";
 const COMPACTED: &str = "compacted";
 const KEYS: i64 = 20;
-const BACKUPS: usize = 3;
+const BACKUPS: usize = 4;
 /// Steps of each load between two backups.
 const STEPS: usize = 15;
 
@@ -221,7 +225,22 @@ fn look(directory: &Path, port: u16, least: &Least) {
     assert!(records.len() as i64 >= least.records.max(plain), "{plain}, {}", records.len());
     assert!(plain >= least.records - 20, "the newest commit before the backup: {plain}");
     newest_values(&reader, least);
-    broker.kill();
+    broker.stop();
+    check_files(directory);
+}
+
+/// What the broker has made of the restored files is as Kafka would have written it.
+fn check_files(directory: &Path) {
+    highwater(&["dump", "--verify", directory.to_str().expect("text")]);
+    let mut checked = 0;
+    for entry in std::fs::read_dir(directory).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() && !path.ends_with("__cluster_metadata-0") {
+            strict_check::check(&Disk, &path, Closed::Yes, highwater::types::Offset::ZERO);
+            checked += 1;
+        }
+    }
+    assert!(checked >= PARTITIONS, "{checked} partitions");
 }
 
 fn newest_values(reader: &Reader<'_>, least: &Least) {

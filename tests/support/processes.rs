@@ -43,6 +43,14 @@ impl BrokerProcess {
         self.0.wait().expect("it ends");
     }
 
+    /// A clean stop.
+    pub fn stop(&mut self) {
+        let pid = i32::try_from(self.0.id()).expect("a process id is a small number");
+        // SAFETY: sends a signal to a child of ours that has not been waited for.
+        assert_eq!(unsafe { libc::kill(pid, libc::SIGTERM) }, 0);
+        assert!(self.0.wait().expect("it ends").success(), "a clean stop");
+    }
+
     pub fn assert_alive(&mut self, round: u64) {
         let ended = self.0.try_wait().expect("its state");
         assert!(ended.is_none(), "the broker ended by itself in round {round}: {ended:?}");

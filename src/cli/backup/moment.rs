@@ -20,6 +20,9 @@ use crate::env::{Env, File, FileSystem, OpenMode};
 use crate::log::scan::{ScanEnd, scan};
 use crate::storage::DirectoryName;
 
+#[cfg(test)]
+mod tests;
+
 /// What committed offsets may grow by between two measures and still be looked through.
 const TAIL_BYTES_MAX: u64 = 16 * 1024 * 1024;
 

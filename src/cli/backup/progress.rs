@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use crate::env::{Clock, SystemClock};
 
+/// Less than this is done before anybody asks how far it is.
+const WORTH_BYTES: u64 = 16 * 1024 * 1024;
+
 /// A terminal is written to no more often.
 const EVERY: Duration = Duration::from_millis(250);
 
@@ -42,7 +45,7 @@ impl Shown {
                 self.shown_at = now;
                 self.draw("\r\x1b[K", "");
             }
-        } else if tenths > self.shown_tenths {
+        } else if tenths > self.shown_tenths && self.total >= WORTH_BYTES {
             self.shown_tenths = tenths;
             self.draw("", "\n");
         }
