@@ -18,6 +18,7 @@ mod producers;
 #[path = "txn_kill/reader.rs"]
 mod reader;
 #[path = "support/strict_check.rs"]
+#[allow(dead_code, reason = "logs that are open are checked elsewhere")]
 mod strict_check;
 
 use std::collections::BTreeMap;
