@@ -56,8 +56,8 @@ fn leader(life: &Life, topic: &str, partition: usize) -> (LeaderState, Vec<Broke
 }
 
 fn path_of(life: &Life, id: DirectoryId) -> PathBuf {
-    let directories = life.broker.partitions.directories().iter();
-    directories.filter(|directory| directory.id() == id).next().unwrap().path().to_owned()
+    let mut directories = life.broker.partitions.directories().iter();
+    directories.find(|directory| directory.id() == id).unwrap().path().to_owned()
 }
 
 /// Partitions of topic `t` in the directory `path`, as the metadata has them.

@@ -421,6 +421,17 @@ pub static APIS: &[Api] = &[
         handle: handlers::incremental_alter_configs::handle,
     },
     Api {
+        key: 45,
+        name: "AlterPartitionReassignments",
+        versions: 0..=1,
+        advertised_from: 0,
+        flexible_from: 0,
+        access: Access::Authenticated,
+        throttle: Throttle::Request,
+        body: Body::Guarded(guard::ALTER_PARTITION_REASSIGNMENTS),
+        handle: handlers::alter_partition_reassignments::handle,
+    },
+    Api {
         key: 46,
         name: "ListPartitionReassignments",
         versions: 0..=0,

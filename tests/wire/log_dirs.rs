@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use highwater::types::{PartitionIndex, TopicName, TopicPartition};
+use kafka_protocol::messages::alter_partition_reassignments_request::{
+    ReassignablePartition, ReassignableTopic,
+};
 use kafka_protocol::messages::alter_replica_log_dirs_request::{
     AlterReplicaLogDir, AlterReplicaLogDirTopic,
 };
 use kafka_protocol::messages::{
-    AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse, DescribeLogDirsRequest,
+    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
+    AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse, BrokerId, DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 };
 use kafka_protocol::protocol::StrBytes;
@@ -20,11 +24,15 @@ use crate::records::batch;
 
 const ALTER_REPLICA_LOG_DIRS: i16 = 34;
 const DESCRIBE_LOG_DIRS: i16 = 35;
+const ALTER_PARTITION_REASSIGNMENTS: i16 = 45;
 
 const NONE: i16 = 0;
+const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
 const REPLICA_NOT_AVAILABLE: i16 = 9;
 const INVALID_TOPIC_EXCEPTION: i16 = 17;
+const INVALID_REPLICA_ASSIGNMENT: i16 = 39;
 const LOG_DIR_NOT_FOUND: i16 = 57;
+const NO_REASSIGNMENT_IN_PROGRESS: i16 = 85;
 
 /// A broker with two log directories and topic `t`, whose partition was written to.
 async fn started(directories: &[TempDir; 2]) -> Session {
@@ -107,8 +115,8 @@ async fn a_partition_is_moved_and_described_where_it_is() {
         let before = describe(&mut session, 4).await;
         let (here, size) = (before[0].0.clone(), before[0].1);
         assert!(size > 0);
-        let paths = directories.iter().map(|directory| absolute(directory.path()));
-        let there = paths.filter(|path| *path != here).next().unwrap();
+        let mut paths = directories.iter().map(|directory| absolute(directory.path()));
+        let there = paths.find(|path| *path != here).unwrap();
         let dirs = vec![move_to(&there, "t", &[0])];
         assert_eq!(alter(&mut session, version, dirs).await, [("t".to_owned(), 0, NONE)]);
         moved(&session).await;
@@ -148,6 +156,39 @@ async fn what_cannot_be_moved_is_answered_with_kafkas_codes() {
     session.broker.stop().await;
 }
 
+/// Partition of `t` and replicas asked for, and the answer of Kafka's controller.
+const REASSIGNMENTS: [(i32, Option<&[i32]>, i16); 5] = [
+    (0, Some(&[1]), NONE),
+    (0, Some(&[2]), INVALID_REPLICA_ASSIGNMENT),
+    (0, Some(&[]), INVALID_REPLICA_ASSIGNMENT),
+    (0, None, NO_REASSIGNMENT_IN_PROGRESS),
+    (7, Some(&[1]), UNKNOWN_TOPIC_OR_PARTITION),
+];
+
+/// `kafka-reassign-partitions.sh` asks for the replicas there are before it moves partitions between directories.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reassignment_to_the_replicas_there_are_is_accepted_and_no_other() {
+    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let mut session = started(&directories).await;
+    for version in 0..=1 {
+        for (index, replicas, code) in REASSIGNMENTS {
+            let replicas = replicas.map(|ids| ids.iter().map(|&id| BrokerId(id)).collect());
+            let partition = ReassignablePartition::default()
+                .with_partition_index(index)
+                .with_replicas(replicas);
+            let topic = ReassignableTopic::default()
+                .with_name(topic_name("t"))
+                .with_partitions(vec![partition]);
+            let request = AlterPartitionReassignmentsRequest::default().with_topics(vec![topic]);
+            let answer: AlterPartitionReassignmentsResponse =
+                session.call(ALTER_PARTITION_REASSIGNMENTS, version, &request).await;
+            assert_eq!(answer.error_code, NONE);
+            assert_eq!(answer.responses[0].partitions[0].error_code, code, "{index} {code}");
+        }
+    }
+    session.broker.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_lists_describes_and_moves() {
     let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
@@ -158,8 +199,8 @@ async fn an_operator_lists_describes_and_moves() {
     let described = operator::run(&session.broker, "dirs describe t").await.unwrap();
     let row = operator::fields(&described).swap_remove(1);
     assert_eq!(row[..2], ["t", "0"]);
-    let paths = directories.iter().map(|directory| absolute(directory.path()));
-    let there = paths.filter(|path| *path != row[row.len() - 1]).next().unwrap();
+    let mut paths = directories.iter().map(|directory| absolute(directory.path()));
+    let there = paths.find(|path| *path != row[row.len() - 1]).unwrap();
     let line = format!("dirs move t --partition 0 --to {there}");
     let said = operator::run(&session.broker, &line).await.unwrap();
     assert!(said.contains("t-0") && said.contains(&there), "{said}");

@@ -96,6 +96,7 @@ by_key! {
     42 => DeleteGroupsRequest, DeleteGroupsResponse;
     43 => ElectLeadersRequest, ElectLeadersResponse;
     44 => IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse;
+    45 => AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse;
     46 => ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
     47 => OffsetDeleteRequest, OffsetDeleteResponse;
     60 => DescribeClusterRequest, DescribeClusterResponse;

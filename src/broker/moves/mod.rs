@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 pub(super) use self::mover::MoveTools;
 pub use self::request::MoveRequestError;
@@ -115,6 +115,7 @@ pub struct Moves {
     tools: MoveTools,
     /// As many as there are directories, like Kafka's `num.replica.alter.log.dirs.threads`.
     threads_max: usize,
+    requests: Mutex<()>,
     state: Mutex<State>,
     thread_ended: Condvar,
     move_ended: Condvar,
@@ -136,10 +137,16 @@ impl Moves {
         Arc::new(Self {
             tools,
             threads_max,
+            requests: Mutex::new(()),
             state: Mutex::default(),
             thread_ended: Condvar::new(),
             move_ended: Condvar::new(),
         })
+    }
+
+    /// Held while a request calls off and begins moves. Blocks.
+    fn lock_requests(&self) -> MutexGuard<'_, ()> {
+        self.requests.lock()
     }
 
     /// Begins a move; another one of the same partition was called off before.

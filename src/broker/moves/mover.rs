@@ -21,6 +21,9 @@ use crate::storage::deleted_name;
 /// Bytes that may be copied while the appender is locked: some milliseconds of work.
 const LAST_BYTES_MAX: u64 = 1 << 20;
 
+/// Passes that may begin anew because segments went away under them. More than that, and a file of the log is missing.
+const CHANGES_MAX: usize = 100;
+
 /// What all moves use.
 #[derive(Debug)]
 pub(in crate::broker) struct MoveTools {
@@ -87,7 +90,7 @@ impl Moves {
                 self.tools.metrics.moves_made.increment();
                 tracing::info!(partition = %name, to = %to, bytes = job.copied_bytes(), "the partition was moved");
             }
-            Ok(Err(MoveError::Copy(CopyError::Stopped | CopyError::Changed))) => {
+            Ok(Err(MoveError::Copy(CopyError::Stopped))) => {
                 tracing::info!(partition = %name, to = %to, "the move was stopped");
                 self.clear(job);
             }
@@ -145,10 +148,14 @@ impl Moves {
         let mut copy = LogCopy::begin(&self.tools.env.files, &job.future, job.topic)?;
         // A log that grows faster than it is copied is let grow less: the last part is copied while it stands still.
         let mut last_bytes_max = LAST_BYTES_MAX;
+        let mut changes_left = CHANGES_MAX;
         loop {
             let source = partition.lock().log.copy_source();
             let copied = match copy.catch_up(&source, &pace) {
-                Err(CopyError::Changed) if !partition.is_retired() => continue,
+                Err(CopyError::Changed) if changes_left > 0 && !partition.is_retired() => {
+                    changes_left -= 1;
+                    continue;
+                }
                 copied => copied?,
             };
             pace.go_on(0).map_err(|_| CopyError::Stopped)?;

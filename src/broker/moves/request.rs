@@ -51,7 +51,7 @@ impl Broker {
             return Err(MoveRequestError::UnknownPartition);
         }
         // One at a time, so that two requests do not begin two moves of one partition.
-        let _one = self.changes.lock();
+        let _one = self.moves.lock_requests();
         if self.moves.of(name).is_some_and(|other| Arc::ptr_eq(other.to(), &to)) {
             return Ok(());
         }
@@ -79,7 +79,11 @@ impl Broker {
             return Err(MoveRequestError::Failed(error.to_string()));
         }
         let job = Move::new(name.clone(), topic.id, to, future);
-        self.moves.begin(job).map_err(|error| MoveRequestError::Failed(error.to_string()))
+        self.moves.begin(Arc::clone(&job)).map_err(|error| {
+            self.moves.call_off(name);
+            self.moves.clear(&job);
+            MoveRequestError::Failed(error.to_string())
+        })
     }
 
     fn named_directory(&self, directory: &str) -> Result<Arc<DataDirectory>, MoveRequestError> {

@@ -112,5 +112,5 @@ pub(super) const ROWS: &[Setting] = settings! {
         => "Threads for each log directory that recover partitions after an unclean stop. \
             A change while the broker runs acts at its next start.";
     "num.replica.alter.log.dirs.threads": Int = null, ANY, High, read_only, not_here
-        => "Threads that move partitions between directories, which is not built yet.";
+        => "Threads that move partitions between directories; here at most one for each directory.";
 };

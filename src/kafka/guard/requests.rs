@@ -271,6 +271,13 @@ pub static INCREMENTAL_ALTER_CONFIGS: &[Field] = &[
     always(BYTE),
 ];
 
+/// AlterPartitionReassignments (45).
+pub static ALTER_PARTITION_REASSIGNMENTS: &[Field] = &[
+    always(INT32),
+    since(1, BYTE),
+    always(Structs(&[always(Text), always(Structs(&[always(INT32), always(List(&INT32))]))])),
+];
+
 /// ListPartitionReassignments (46).
 pub static LIST_PARTITION_REASSIGNMENTS: &[Field] =
     &[always(INT32), always(Structs(&[always(Text), always(List(&INT32))]))];

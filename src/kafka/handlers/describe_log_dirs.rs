@@ -91,15 +91,13 @@ fn add_unwritten(
         for (state, index) in topic.partitions.iter().zip(0..) {
             let partition = crate::types::PartitionIndex::new(index);
             let name = TopicPartition { topic: topic.name.clone(), partition };
-            if asked.contains(&name) && !held.contains(&name) {
-                if let Some(at) = home_of(directories, state, node) {
-                    directories[at].partitions.push(PartitionUsage {
-                        name,
-                        bytes: 0,
-                        copy_lag: Some(0),
-                        is_future: false,
-                    });
-                }
+            if asked.contains(&name)
+                && !held.contains(&name)
+                && let Some(at) = home_of(directories, state, node)
+            {
+                let partition =
+                    PartitionUsage { name, bytes: 0, copy_lag: Some(0), is_future: false };
+                directories[at].partitions.push(partition);
             }
         }
     }
