@@ -12,7 +12,7 @@
 //!
 //! A message of magic 0 or 1 that stays becomes a batch of magic 2, as in Kafka 4.
 
-use super::key_map::KeyMap;
+use super::key_map::{KEYS_AT_A_TIME, KeyHash, KeyMap};
 use super::last_records::LastRecords;
 use super::rewrite::{self, rewrite_batch, rewrite_messages};
 use super::transactions::{MarkerFate, Transactions};
@@ -76,9 +76,18 @@ enum Empty {
 pub(super) struct Filter<'r> {
     rules: Rules<'r>,
     transactions: &'r mut Transactions,
-    /// Which records of the batch stay; here for its memory.
+    /// The records of the batch, and which of them stay; here for their memory.
+    records: Vec<Candidate>,
     kept: Vec<bool>,
     tally: &'r mut Tally,
+}
+
+/// A record as the rules look at it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    key: Option<KeyHash>,
+    offset: Offset,
+    is_tombstone: bool,
 }
 
 /// What was found out about the records of a batch; which of them stay is in `Filter::kept`.
@@ -94,7 +103,7 @@ impl<'r> Filter<'r> {
         transactions: &'r mut Transactions,
         tally: &'r mut Tally,
     ) -> Self {
-        Self { rules, transactions, kept: Vec::new(), tally }
+        Self { rules, transactions, records: Vec::new(), kept: Vec::new(), tally }
     }
 
     /// Appends what stays of `batch`, one batch or nothing. What it returns belongs into the transaction index.
@@ -180,15 +189,10 @@ impl<'r> Filter<'r> {
         out: &mut Vec<u8>,
     ) -> Result<(), BatchProblem> {
         let messages = LegacyMessages::read(batch, STORED_BYTES_MAX)?;
-        self.kept.clear();
-        let mut found = Found::default();
-        for message in messages.iter() {
-            let (key, value) = (message.key, message.value);
-            let tombstones = self.rules.keep_legacy_tombstones;
-            let keep = self.rules.keep(message.offset, key, value.is_some() || tombstones);
-            found.add(keep, value.is_none());
-            self.kept.push(keep);
-        }
+        self.records.clear();
+        let candidates = messages.iter().map(|m| self.rules.candidate(m.offset, m.key, m.value));
+        self.records.extend(candidates);
+        let found = self.judge(self.rules.keep_legacy_tombstones);
         self.count(self.kept.len() as i32, found.kept as i32);
         if batch.last_offset() >= self.rules.clean_end && found.kept == self.kept.len() {
             out.extend_from_slice(batch.bytes());
@@ -207,16 +211,28 @@ impl<'r> Filter<'r> {
         let records = &batch.bytes()[HEADER_LEN..];
         let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX)?;
         let keep_tombstones = header.delete_horizon().is_none_or(|due| self.rules.now < due);
-        self.kept.clear();
-        let mut found = Found::default();
+        self.records.clear();
         while let Some(record) = reader.next() {
             let record = record?;
-            let may_stay = record.value.is_some() || keep_tombstones;
-            let keep = self.rules.keep(record.offset(header), record.key, may_stay);
-            found.add(keep, record.value.is_none());
-            self.kept.push(keep);
+            let offset = record.offset(header);
+            self.records.push(self.rules.candidate(offset, record.key, record.value));
         }
-        Ok(found)
+        Ok(self.judge(keep_tombstones))
+    }
+
+    /// Says of each record whether it stays.
+    fn judge(&mut self, keep_tombstones: bool) -> Found {
+        self.kept.clear();
+        let mut found = Found::default();
+        for records in self.records.chunks(KEYS_AT_A_TIME) {
+            self.rules.keys.fetch(records.iter().filter_map(|record| record.key));
+            for record in records {
+                let keep = self.rules.keep(record, keep_tombstones);
+                found.add(keep, record.is_tombstone);
+                self.kept.push(keep);
+            }
+        }
+        found
     }
 
     /// The time from which on what is in the batch only to be seen for a while may go, if it is to be set now. Not behind the
@@ -246,12 +262,19 @@ impl Found {
 }
 
 impl Rules<'_> {
-    fn keep(&self, offset: Offset, key: Option<&[u8]>, may_stay: bool) -> bool {
-        if offset >= self.clean_end {
+    #[inline]
+    fn candidate(&self, offset: Offset, key: Option<&[u8]>, value: Option<&[u8]>) -> Candidate {
+        Candidate { key: key.map(|key| self.keys.hash(key)), offset, is_tombstone: value.is_none() }
+    }
+
+    #[inline]
+    fn keep(&self, record: &Candidate, keep_tombstones: bool) -> bool {
+        if record.offset >= self.clean_end {
             return true;
         }
-        let is_newest = |key| self.keys.get(key).is_none_or(|newest| offset >= newest);
-        may_stay && key.is_some_and(is_newest)
+        let is_newest = |key| self.keys.get(key).is_none_or(|newest| record.offset >= newest);
+        let may_stay = !record.is_tombstone || keep_tombstones;
+        may_stay && record.key.is_some_and(is_newest)
     }
 
     fn horizon(&self) -> Timestamp {

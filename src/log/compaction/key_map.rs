@@ -3,7 +3,11 @@
 //! Open addressing over 24-byte slots: 128 bits of a seeded hash stand for the key, so that two keys meet by chance once in
 //! 10²⁰ logs of a billion keys. The map grows as keys come, up to what `log.cleaner.dedupe.buffer.size` allows; its memory
 //! counts against the byte budget, and where that has none left the map is full earlier.
+//!
+//! A map of millions of keys is far larger than the caches, so the time of a cleaning goes into waiting for slots. Whoever uses
+//! it looks at many keys at a time: first hashes them, then has their slots fetched together, then asks.
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use twox_hash::XxHash3_128;
@@ -12,6 +16,8 @@ use crate::env::{ByteBudget, BytePermit};
 use crate::types::Offset;
 
 const SLOT_BYTES: usize = size_of::<Slot>();
+/// Keys to look at together: their slots stay in the nearest cache until they are asked for.
+pub(super) const KEYS_AT_A_TIME: usize = 128;
 /// Slots of a map that holds anything.
 const SLOTS_MIN: usize = 1 << 10;
 /// Fullest that a map gets before it grows, whatever its load factor: probing gets long above.
@@ -26,9 +32,13 @@ pub struct KeyMapLimits {
     pub load_factor: f64,
 }
 
+/// What stands for a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct KeyHash([u64; 2]);
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    hash: [u64; 2],
+    hash: KeyHash,
     /// The offset and one; zero for a free slot.
     offset_and_one: u64,
 }
@@ -69,18 +79,40 @@ impl KeyMap {
         self.slots.len() * SLOT_BYTES
     }
 
+    /// What stands for `key` in this map.
+    #[inline]
+    pub(super) fn hash(&self, key: &[u8]) -> KeyHash {
+        let hash = XxHash3_128::oneshot_with_seed(self.seed, key);
+        KeyHash([(hash >> 64) as u64, hash as u64])
+    }
+
+    /// Fetches the slots of a few keys, at most [`KEYS_AT_A_TIME`], into the cache. The loads do not depend on each other, so the
+    /// processor waits for many of them at once; one after the other each would take a trip to memory.
+    #[inline]
+    pub(super) fn fetch(&self, hashes: impl Iterator<Item = KeyHash>) {
+        if self.slots.is_empty() {
+            return;
+        }
+        let touched = hashes.fold(0, |touched, hash| {
+            let slot = &self.slots[self.first_slot(hash)];
+            // Both ends: a slot may lie in two lines.
+            touched ^ slot.hash.0[0] ^ slot.offset_and_one
+        });
+        black_box(touched);
+    }
+
     /// The newest offset of a key.
-    pub(super) fn get(&self, key: &[u8]) -> Option<Offset> {
+    #[inline]
+    pub(super) fn get(&self, hash: KeyHash) -> Option<Offset> {
         if self.slots.is_empty() {
             return None;
         }
-        let slot = self.slots[self.find(self.hash(key))];
+        let slot = self.slots[self.find(hash)];
         slot.offset_and_one.checked_sub(1).map(|offset| Offset::new(offset.cast_signed()))
     }
 
-    /// Remembers that `key` was written at `offset`, which is above its offsets so far.
-    pub(super) fn put(&mut self, key: &[u8], offset: Offset) -> Result<(), Full> {
-        let hash = self.hash(key);
+    /// Remembers that a key was written at `offset`, which is above its offsets so far.
+    pub(super) fn put(&mut self, hash: KeyHash, offset: Offset) -> Result<(), Full> {
         if self.slots.is_empty() {
             self.grow()?;
         }
@@ -96,15 +128,17 @@ impl KeyMap {
         Ok(())
     }
 
-    fn hash(&self, key: &[u8]) -> [u64; 2] {
-        let hash = XxHash3_128::oneshot_with_seed(self.seed, key);
-        [(hash >> 64) as u64, hash as u64]
+    /// Where the search for a key begins.
+    #[inline]
+    fn first_slot(&self, hash: KeyHash) -> usize {
+        ((u128::from(hash.0[0]) * self.slots.len() as u128) >> 64) as usize
     }
 
     /// The slot of a key, or the free one that it would get. There always is a free one.
-    fn find(&self, hash: [u64; 2]) -> usize {
+    #[inline]
+    fn find(&self, hash: KeyHash) -> usize {
         let len = self.slots.len();
-        let mut at = ((u128::from(hash[0]) * len as u128) >> 64) as usize;
+        let mut at = self.first_slot(hash);
         loop {
             let slot = &self.slots[at];
             if slot.offset_and_one == 0 || slot.hash == hash {
@@ -154,6 +188,17 @@ impl KeyMap {
 mod tests {
     use super::*;
 
+    impl KeyMap {
+        fn put_key(&mut self, key: &[u8], offset: Offset) -> Result<(), Full> {
+            self.put(self.hash(key), offset)
+        }
+
+        fn get_key(&self, key: &[u8]) -> Option<Offset> {
+            self.fetch([self.hash(key)].into_iter());
+            self.get(self.hash(key))
+        }
+    }
+
     fn map(bytes_max: usize, budget: usize) -> KeyMap {
         let limits = KeyMapLimits { bytes_max, load_factor: 0.9 };
         KeyMap::new(limits, ByteBudget::new(budget), 7)
@@ -165,24 +210,24 @@ mod tests {
         for round in 0..3_u32 {
             for key in 0..5_000_u32 {
                 let offset = Offset::new(i64::from(round * 5_000 + key));
-                map.put(&key.to_be_bytes(), offset).expect("there is room");
+                map.put_key(&key.to_be_bytes(), offset).expect("there is room");
             }
         }
         assert_eq!(map.len(), 5_000);
         for key in 0..5_000_u32 {
             let newest = Offset::new(i64::from(10_000 + key));
-            assert_eq!(map.get(&key.to_be_bytes()), Some(newest));
+            assert_eq!(map.get_key(&key.to_be_bytes()), Some(newest));
         }
-        assert_eq!(map.get(b"another"), None);
-        assert_eq!(map.get(b""), None);
+        assert_eq!(map.get_key(b"another"), None);
+        assert_eq!(map.get_key(b""), None);
     }
 
     #[test]
     fn offset_zero_and_the_empty_key_count() {
         let mut map = map(1 << 20, 1 << 20);
-        assert_eq!(map.get(b""), None);
-        map.put(b"", Offset::ZERO).expect("there is room");
-        assert_eq!(map.get(b""), Some(Offset::ZERO));
+        assert_eq!(map.get_key(b""), None);
+        map.put_key(b"", Offset::ZERO).expect("there is room");
+        assert_eq!(map.get_key(b""), Some(Offset::ZERO));
     }
 
     #[test]
@@ -191,7 +236,7 @@ mod tests {
         let limits = KeyMapLimits { bytes_max: 1 << 20, load_factor: 0.9 };
         let mut map = KeyMap::new(limits, Arc::clone(&budget), 7);
         assert_eq!((map.bytes(), budget.used_bytes()), (0, 0));
-        map.put(b"k", Offset::ZERO).expect("there is room");
+        map.put_key(b"k", Offset::ZERO).expect("there is room");
         assert_eq!(budget.used_bytes(), map.bytes());
         drop(map);
         assert_eq!(budget.used_bytes(), 0);
@@ -200,20 +245,22 @@ mod tests {
     #[test]
     fn a_full_map_takes_known_keys_and_refuses_new_ones() {
         let mut map = map(2_000 * SLOT_BYTES, 1 << 20);
-        let fits = (0..).take_while(|key: &u32| map.put(&key.to_be_bytes(), Offset::ZERO).is_ok());
+        let fits =
+            (0..).take_while(|key: &u32| map.put_key(&key.to_be_bytes(), Offset::ZERO).is_ok());
         assert_eq!(fits.count(), 1_800, "nine tenths of the slots");
-        assert_eq!(map.put(b"new", Offset::new(1)), Err(Full::Limit));
-        map.put(&5_u32.to_be_bytes(), Offset::new(9)).expect("it is there already");
-        assert_eq!(map.get(&5_u32.to_be_bytes()), Some(Offset::new(9)));
+        assert_eq!(map.put_key(b"new", Offset::new(1)), Err(Full::Limit));
+        map.put_key(&5_u32.to_be_bytes(), Offset::new(9)).expect("it is there already");
+        assert_eq!(map.get_key(&5_u32.to_be_bytes()), Some(Offset::new(9)));
     }
 
     #[test]
     fn without_memory_the_map_is_full() {
         let mut map = map(1 << 20, 4_000 * SLOT_BYTES);
-        let fits = (0..).take_while(|key: &u32| map.put(&key.to_be_bytes(), Offset::ZERO).is_ok());
+        let fits =
+            (0..).take_while(|key: &u32| map.put_key(&key.to_be_bytes(), Offset::ZERO).is_ok());
         assert_eq!(fits.count(), 1_843, "2048 slots, nine tenths of them; 4096 were not to be had");
-        assert_eq!(map.put(b"new", Offset::new(1)), Err(Full::Memory));
+        assert_eq!(map.put_key(b"new", Offset::new(1)), Err(Full::Memory));
         let mut none = super::tests::map(1 << 20, 10);
-        assert_eq!(none.put(b"new", Offset::new(1)), Err(Full::Memory));
+        assert_eq!(none.put_key(b"new", Offset::new(1)), Err(Full::Memory));
     }
 }

@@ -1,6 +1,6 @@
 //! The first pass of a round: the newest offset of each key in the dirty part of a log (Kafka's `buildOffsetMap`).
 
-use super::key_map::{Full, KeyMap};
+use super::key_map::{Full, KEYS_AT_A_TIME, KeyHash, KeyMap};
 use super::source::{CleaningSource, SegmentScan};
 use super::transactions::Transactions;
 use super::{CleanError, DirtyRange, Pace};
@@ -21,6 +21,8 @@ pub(super) struct Mapping<'m> {
     pub(super) keys: &'m mut KeyMap,
     pub(super) read_bytes: usize,
     pub(super) pace: &'m dyn Pace,
+    /// Keys of one batch; here for its memory.
+    pub(super) found: Vec<(KeyHash, Offset)>,
 }
 
 /// The map got full within a batch.
@@ -94,35 +96,38 @@ impl Mapping<'_> {
         let records = &batch.bytes()[HEADER_LEN..];
         let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX)
             .map_err(|problem| problem.to_string())?;
+        self.found.clear();
         while let Some(record) = reader.next() {
             let record = record.map_err(|problem| problem.to_string())?;
-            if let Err(full) = put(self.keys, self.range, record.offset(header), record.key) {
-                return Ok(Some(Stopped(full)));
-            }
+            self.found(record.offset(header), record.key);
         }
-        Ok(None)
+        Ok(self.put_found().err().map(Stopped))
     }
 
     fn map_messages(&mut self, batch: &StoredBatch<'_>) -> Result<Option<Stopped>, String> {
         let messages =
             LegacyMessages::read(batch, STORED_BYTES_MAX).map_err(|problem| problem.to_string())?;
+        self.found.clear();
         for message in messages.iter() {
-            if let Err(full) = put(self.keys, self.range, message.offset, message.key) {
-                return Ok(Some(Stopped(full)));
-            }
+            self.found(message.offset, message.key);
         }
-        Ok(None)
+        Ok(self.put_found().err().map(Stopped))
     }
-}
 
-fn put(
-    keys: &mut KeyMap,
-    range: DirtyRange,
-    offset: Offset,
-    key: Option<&[u8]>,
-) -> Result<(), Full> {
-    match key {
-        Some(key) if offset >= range.from => keys.put(key, offset),
-        _ => Ok(()),
+    #[inline]
+    fn found(&mut self, offset: Offset, key: Option<&[u8]>) {
+        if let Some(key) = key
+            && offset >= self.range.from
+        {
+            self.found.push((self.keys.hash(key), offset));
+        }
+    }
+
+    fn put_found(&mut self) -> Result<(), Full> {
+        for found in self.found.chunks(KEYS_AT_A_TIME) {
+            self.keys.fetch(found.iter().map(|(hash, _)| *hash));
+            found.iter().try_for_each(|(hash, offset)| self.keys.put(*hash, *offset))?;
+        }
+        Ok(())
     }
 }

@@ -53,7 +53,8 @@ impl Round {
         let seed = source.env.random.next_u64();
         let mut keys = KeyMap::new(limits.keys, Arc::clone(budget), seed);
         let read_bytes = limits.buffer_bytes;
-        let mapping = Mapping { source: &source, range, keys: &mut keys, read_bytes, pace };
+        let found = Vec::new();
+        let mapping = Mapping { source: &source, range, keys: &mut keys, read_bytes, pace, found };
         let end = mapping.run()?;
         sync_sources(&source, range)?;
         let segments = source.segments_between(Offset::ZERO, end);
