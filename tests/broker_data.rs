@@ -258,6 +258,45 @@ async fn idle_producers_are_forgotten_after_the_time_that_was_set_last() {
     life.stop().await;
 }
 
+/// Open `.log` files of a topic, as the system tells.
+#[cfg(target_os = "linux")]
+fn open_segments(node: &Node, topic: &str) -> usize {
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(Result::ok);
+    let files = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    let topic = node.path().join(topic).to_str().unwrap().to_owned();
+    files
+        .filter_map(|file| file.to_str().map(str::to_owned))
+        .filter(|f| f.starts_with(&topic))
+        .count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_nobody_writes_to_holds_no_descriptor_and_no_tail() {
+    const REST_MS: i64 = 10_000;
+    const PARTITIONS: i32 = 30;
+    for configs in [&[], OS] {
+        let (node, clock, life) = started_in_frozen_time(&[]).await;
+        life.create("wide", PARTITIONS as usize, configs);
+        for partition in 0..PARTITIONS {
+            life.send("wide", partition, Acks::All, &value("first")).await.expect("acknowledged");
+        }
+        assert_eq!(open_segments(&node, "wide-"), PARTITIONS as usize, "those just written to");
+        let tails = life.broker.partitions.tail_bytes();
+        assert!(tails <= 2_048 * (PARTITIONS as usize + 2), "{tails} bytes for a record in each");
+        // The look runs here or in the background, whoever sees first that it is due.
+        while open_segments(&node, "wide-") > 0 || life.broker.partitions.tail_bytes() > 0 {
+            clock.advance_ms(REST_MS);
+            life.broker.run_due_jobs();
+        }
+        let value = life.values("wide", 3, 0).await;
+        assert_eq!(value.len(), 1, "it is read from its file");
+        let second = life.send("wide", 3, Acks::All, &self::value("second")).await.unwrap();
+        assert_eq!(second.base_offset, Offset::new(1), "and goes on where it was");
+        life.stop().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_sync_is_final() {
     let node = Node::new();

@@ -80,7 +80,7 @@ fn what_the_page_cache_holds_is_read_without_waiting_and_no_more() {
     for _ in 0..100 {
         log.append(&checked(&one(200, NOW.get())), EPOCH, NOW).unwrap();
     }
-    log.shed_tail();
+    log.rest();
     let view = log.view();
     let all = limit(view.log_end, 1 << 20);
     let from = Offset::new(3);
@@ -278,7 +278,7 @@ fn an_idle_log_gives_memory_and_files_back_and_goes_on() {
     let work = log.take_sync_work().unwrap();
     log.synced(work.end);
     assert!(args.tail_pool.held_bytes() > 0);
-    log.shed_tail();
+    log.rest();
     args.tail_pool.trim();
     assert_eq!(args.tail_pool.held_bytes(), 0);
     let view = log.view();

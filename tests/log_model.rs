@@ -226,7 +226,7 @@ impl Model {
                 assert_eq!(log.raise_log_start(Offset::new(to)), to > self.log_start);
                 self.log_start = to;
             }
-            19 => log.shed_tail(),
+            19 => _ = log.rest(),
             20 => {
                 if let Some(work) = log.take_sync_work() {
                     log.synced(work.end);

@@ -20,6 +20,8 @@ pub enum Job {
     Sync(Weak<Partition>),
     /// The checkpoints of a directory.
     Checkpoint(Weak<DataDirectory>),
+    /// Logs of a directory that nobody has written to for a while.
+    Rest(Weak<DataDirectory>),
     /// Something may have become dirty in a compacted log.
     ConsiderCleaning(Weak<Partition>),
     /// The cleaner shall look at a log.
@@ -30,7 +32,7 @@ pub enum Job {
     RemoveDirectory(PathBuf),
     /// A pass over all partitions: retention.
     Retention,
-    /// A pass over the open partitions: idle producers, tails of idle logs.
+    /// A pass over the open partitions: idle producers, files that readers left open.
     Expiry,
 }
 

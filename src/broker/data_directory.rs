@@ -29,6 +29,10 @@ use crate::types::{DirectoryId, Offset, TopicPartition};
 /// How long a slow append is remembered.
 const STALL_MEMORY: Duration = Duration::from_millis(100);
 
+/// A log that nobody has written to for as long, or up to twice as long, is put to rest: an idle partition holds no descriptor and
+/// no memory for its newest bytes.
+const REST_INTERVAL_MS: i64 = 10_000;
+
 /// One log directory in use.
 #[derive(Debug)]
 pub struct DataDirectory {
@@ -53,6 +57,8 @@ pub struct DataDirectory {
     failures: Arc<DirectoryFailures>,
     /// Something that a checkpoint holds has moved since the last one.
     changed: AtomicBool,
+    /// Some of its logs were written to and have not been put to rest since; a look at them is planned.
+    awake: AtomicBool,
     /// Monotonic milliseconds until which appends keep off the async threads.
     stalled_until_ms: AtomicU64,
 }
@@ -152,6 +158,7 @@ impl DataDirectory {
             offline: OnceLock::new(),
             failures,
             changed: AtomicBool::new(false),
+            awake: AtomicBool::new(false),
             stalled_until_ms: AtomicU64::new(0),
         }))
     }
@@ -232,6 +239,19 @@ impl DataDirectory {
         if !self.changed.load(Ordering::Relaxed) && !self.changed.swap(true, Ordering::AcqRel) {
             self.agenda.plan_checkpoint(self);
         }
+    }
+
+    /// One of its logs was written to: plans a look at which of them are idle.
+    pub fn mark_awake(self: &Arc<Self>) {
+        // The load first, as in `mark_changed`.
+        if !self.awake.load(Ordering::Relaxed) && !self.awake.swap(true, Ordering::AcqRel) {
+            self.agenda.plan(REST_INTERVAL_MS, Job::Rest(Arc::downgrade(self)));
+        }
+    }
+
+    /// Clears that mark before the look.
+    pub fn begin_rest(&self) {
+        self.awake.store(false, Ordering::Release);
     }
 
     /// Clears the mark before the values are collected; true if it was set.

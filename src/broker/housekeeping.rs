@@ -14,8 +14,8 @@ use super::data_directory::DataDirectory;
 use super::partition::Partition;
 use crate::env;
 
-/// Longest time between two passes that forget idle producers and give memory back, of idle tails and of what was freed (Kafka's
-/// `producer.id.expiration.check.interval.ms`).
+/// Longest time between two passes that forget idle producers, close the files that readers of idle logs have opened, and give
+/// what was freed back (Kafka's `producer.id.expiration.check.interval.ms`).
 const EXPIRY_INTERVAL_MS_MAX: i64 = 600_000;
 /// Shortest one, whatever `producer.id.expiration.ms` says.
 const EXPIRY_INTERVAL_MS_MIN: i64 = 1_000;
@@ -58,6 +58,11 @@ impl Broker {
             Job::Checkpoint(directory) => {
                 if let Some(directory) = directory.upgrade() {
                     self.checkpoint(&directory);
+                }
+            }
+            Job::Rest(directory) => {
+                if let Some(directory) = directory.upgrade() {
+                    self.rest_idle_logs(&directory);
                 }
             }
             Job::RemoveDeletedFiles(partition) => {
@@ -185,14 +190,26 @@ impl Broker {
         }
     }
 
+    /// Puts logs to rest that nobody writes to; looks again later if there are others.
+    fn rest_idle_logs(&self, directory: &Arc<DataDirectory>) {
+        directory.begin_rest();
+        let partitions = self.partitions.open_partitions();
+        let here = partitions.iter().filter(|p| Arc::ptr_eq(&p.directory(), directory));
+        // Every one of them, whatever the first says.
+        if here.filter(|partition| !partition.rest_if_idle()).count() > 0 {
+            directory.mark_awake();
+        }
+    }
+
     fn expire(&self) {
         let now = self.env.clock.wall();
         let idle_ms = self.in_force.get().producer_id_expiration_ms;
         for partition in self.partitions.open_partitions() {
             let mut appender = partition.lock();
             appender.log.expire_producers(now, idle_ms);
-            if appender.take_idle() {
-                appender.log.shed_tail();
+            if appender.rests() {
+                // Readers may have opened files since.
+                appender.log.rest();
                 partition.publish(&appender);
             }
         }

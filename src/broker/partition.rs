@@ -78,11 +78,18 @@ pub struct Appender {
     sync_taken_bytes: u64,
     /// Value of `appended_bytes` at the last look of housekeeping.
     seen_bytes: u64,
+    /// Nothing was appended since the log was put to rest.
+    rests: bool,
 }
 
 impl Appender {
+    /// True if nothing was appended since the log was put to rest.
+    pub fn rests(&self) -> bool {
+        self.rests
+    }
+
     /// True if nothing was appended since the last call.
-    pub fn take_idle(&mut self) -> bool {
+    fn take_idle(&mut self) -> bool {
         std::mem::replace(&mut self.seen_bytes, self.appended_bytes) == self.appended_bytes
     }
 }
@@ -178,6 +185,7 @@ impl Partition {
                 appended_bytes: 0,
                 sync_taken_bytes: 0,
                 seen_bytes: 0,
+                rests: true,
             }),
             view: ArcSwap::new(view),
             high_watermark: AtomicI64::new(end.get()),
@@ -313,6 +321,7 @@ impl Partition {
         }
         let first_unsynced = appender.appended_bytes == appender.sync_taken_bytes;
         appender.appended_bytes += batch.bytes.len() as u64;
+        appender.rests = false;
         self.publish(&appender);
         if durability != Durability::Fsync {
             let visible = self.visible_at(&mut appender, appended.end_offset);
@@ -548,7 +557,9 @@ impl Partition {
         let watermark_before = self.high_watermark.fetch_max(watermark, Ordering::AcqRel);
         let stable = to.last_stable_offset.get();
         let stable_before = self.last_stable_offset.fetch_max(stable, Ordering::AcqRel);
-        self.directory().mark_changed();
+        let directory = self.directory();
+        directory.mark_changed();
+        directory.mark_awake();
         let before = self.visible_bytes.fetch_max(appended_bytes, Ordering::AcqRel);
         let gained = usize::try_from(appended_bytes.saturating_sub(before)).unwrap_or(usize::MAX);
         let has_moved = stable > stable_before;
@@ -561,6 +572,23 @@ impl Partition {
             true => Gain::All,
         };
         self.fetch_interests().gained(gained, gain);
+    }
+
+    /// Gives back what an idle log holds: the memory of its newest bytes, its descriptors. True if it rests now; else something
+    /// was appended since the last call, or is not synced yet. Costs a few system calls.
+    pub fn rest_if_idle(&self) -> bool {
+        let mut appender = self.appender.lock();
+        if appender.rests {
+            return true;
+        }
+        if !appender.take_idle() {
+            return false;
+        }
+        appender.rests = appender.log.rest();
+        self.publish(&appender);
+        // The next append opens files again: not on an async thread.
+        self.prepared_epoch.store(i32::MIN, Ordering::Release);
+        appender.rests
     }
 
     fn settle_waits(&self, settled: impl Fn(Offset) -> bool) {

@@ -31,8 +31,8 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// What an allocator gives without being asked. Chunks are of whole pages but for its few bytes before each: were they
-    /// aligned to pages as well, a gap of nearly a page would lie before each, which is a quarter of the smallest ones.
+    /// What an allocator gives without being asked. Chunks are powers of two but for its few bytes before each: were they
+    /// aligned to pages as well, a gap of nearly a page would lie before each, which is more than the smallest ones have.
     const ALIGN: usize = 16;
 
     /// `capacity` zero bytes.

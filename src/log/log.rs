@@ -18,7 +18,7 @@ use super::snapshots;
 use super::tail::TailWriter;
 use super::unseen::Unseen;
 use super::view::LogView;
-use crate::config::TopicSettings;
+use crate::config::{Durability, TopicSettings};
 use crate::env::{Env, File, FileSystem};
 use crate::types::{
     Offset, ProducerEpoch, ProducerId, ProducerIdAndEpoch, Timestamp, TopicId, TransactionVersion,
@@ -222,19 +222,21 @@ impl Log {
     }
 
     /// For a log that nobody writes to: gives the memory of the tail back and, once everything is durable, closes its files.
-    /// Reads then come from files, which are opened again. Costs a few system calls.
-    pub fn shed_tail(&mut self) {
+    /// Reads then come from files, which are opened again. True if nothing is held any more. Costs a few system calls.
+    pub fn rest(&mut self) -> bool {
         self.tail.give_back();
         for segment in &self.segments.sealed {
             segment.files.close();
         }
-        // Before that a sync must see the descriptor that was written through.
-        if self.recovery_point == self.log_end
-            && let Err(error) = self.active.rest()
-        {
+        // Before that a sync must see the descriptor that was written through; nobody waits for one where the system is left to
+        // write when it likes.
+        let is_settled =
+            self.recovery_point == self.log_end || self.settings.durability == Durability::Os;
+        if is_settled && let Err(error) = self.active.rest() {
             tracing::warn!(directory = %self.directory.display(), %error, "reserved room is kept");
         }
         self.publish();
+        is_settled
     }
 
     /// Closing index entry, producer snapshot at the end, everything synced. Blocks. Reads go on, and so may appends.

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::chunk::{Chunk, ChunkWriter};
 use super::slice::Part;
-use super::tail_pool::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, TailPool};
+use super::tail_pool::{CHUNK_BYTES_FIRST, CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, TailPool};
 use crate::types::{Offset, Timestamp};
 
 /// Most bytes of one log in memory; older chunks are dropped.
@@ -84,7 +84,7 @@ impl TailWriter {
             pool,
             tail: Arc::default(),
             writer: None,
-            next_chunk_bytes: CHUNK_BYTES_MIN,
+            next_chunk_bytes: CHUNK_BYTES_FIRST,
             chunk_begun: Timestamp::NONE,
         }
     }
@@ -147,6 +147,10 @@ impl TailWriter {
 
     fn adapt_chunk_size(&mut self, now: Timestamp) {
         if self.writer.is_none() {
+            self.next_chunk_bytes = CHUNK_BYTES_FIRST;
+            return;
+        }
+        if self.next_chunk_bytes < CHUNK_BYTES_MIN {
             self.next_chunk_bytes = CHUNK_BYTES_MIN;
             return;
         }

@@ -13,13 +13,15 @@ use parking_lot::Mutex;
 use super::chunk::Memory;
 use crate::env::{ByteBudget, BytePermit};
 
-/// Smallest chunk in bytes.
+/// First chunk of a log in bytes: of many partitions most get a few records now and then.
+pub(super) const CHUNK_BYTES_FIRST: usize = 1 << 10;
+/// Smallest chunk behind the first one, in bytes.
 pub(super) const CHUNK_BYTES_MIN: usize = 16 << 10;
 /// Largest chunk in bytes, but for a single batch that is larger.
 pub(super) const CHUNK_BYTES_MAX: usize = 1 << 20;
 
-/// Sizes of pooled chunks: 16 KiB, doubling, to 1 MiB.
-const CLASSES: usize = 7;
+/// Sizes of pooled chunks: 1 KiB, doubling, to 1 MiB.
+const CLASSES: usize = 11;
 /// The part of the budget that tails may take; the rest stays for requests and responses.
 const BUDGET_SHARE: usize = 4;
 /// Most bytes kept for the next taker while nobody uses them.
@@ -155,13 +157,13 @@ fn capacity_for(len: usize) -> usize {
     if len > CHUNK_BYTES_MAX {
         return len;
     }
-    len.next_power_of_two().max(CHUNK_BYTES_MIN)
+    len.next_power_of_two().max(CHUNK_BYTES_FIRST)
 }
 
 fn class_of(capacity: usize) -> Option<usize> {
     let class =
-        (CHUNK_BYTES_MIN..=CHUNK_BYTES_MAX).contains(&capacity) && capacity.is_power_of_two();
-    class.then(|| (capacity / CHUNK_BYTES_MIN).trailing_zeros() as usize)
+        (CHUNK_BYTES_FIRST..=CHUNK_BYTES_MAX).contains(&capacity) && capacity.is_power_of_two();
+    class.then(|| (capacity / CHUNK_BYTES_FIRST).trailing_zeros() as usize)
 }
 
 #[cfg(test)]
