@@ -15,9 +15,11 @@ use std::sync::atomic::Ordering;
 use highwater::broker::{Acks, Lookup};
 use highwater::config::{BrokerSettings, Sources};
 use highwater::log::builder::{BatchBuilder, BatchTemplate};
+use highwater::log::scan::scan;
 use highwater::metadata::{ConfigChange, ConfigResource};
 use highwater::types::{Timestamp, TopicName};
 use support::broker::{Life, Node, now};
+use support::logs::bytes_of;
 
 const KEYS: usize = 5;
 
@@ -97,6 +99,55 @@ async fn of_each_key_the_newest_record_stays_at_its_offset() {
     let line = checkpoint.lines().find(|line| line.starts_with("t 0 ")).expect("an entry");
     let offset: i64 = line.rsplit(' ').next().unwrap().parse().unwrap();
     assert!((370..400).contains(&offset), "{checkpoint}");
+    node.check();
+}
+
+fn set_policy(life: &Life, topic: &str, policy: &str) {
+    let change = ConfigChange {
+        resource: ConfigResource::Topic(TopicName::new(topic).unwrap()),
+        key: "cleanup.policy".to_owned(),
+        value: Some(policy.to_owned()),
+    };
+    life.broker.metadata.change_configs(vec![change]).expect("changed");
+    life.broker.apply_image();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fetch_at_every_offset_of_a_cleaned_range_gets_on() {
+    let node = node(&[]);
+    let life = node.start();
+    life.create("t", 1, COMPACT);
+    send(&life, "t", 0, 300).await;
+    cleaned(&node, &life, "t", |left| left < 30).await;
+    for offset in 0..300 {
+        let fetched = life.read("t", 0, offset).await.expect("readable");
+        let bytes = bytes_of(&fetched.records);
+        let first = scan(&bytes).next().unwrap_or_else(|| panic!("nothing at {offset}")).1;
+        assert!(first.last_offset().get() >= offset, "what is at {offset} ends before it");
+    }
+    life.stop().await;
+    node.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_policy_changes_neither_offsets_nor_what_is_read() {
+    let node = node(&[]);
+    let mut life = node.start();
+    life.create("t", 1, COMPACT);
+    send(&life, "t", 0, 300).await;
+    cleaned(&node, &life, "t", |left| left < 30).await;
+    let values = life.values("t", 0, 0).await;
+    for policy in ["delete", "compact,delete", "compact"] {
+        set_policy(&life, "t", policy);
+        assert_eq!(life.values("t", 0, 0).await, values, "{policy}");
+        life.stop().await;
+        life = node.start();
+        assert_eq!(life.values("t", 0, 0).await, values, "{policy}, after a restart");
+    }
+    send(&life, "t", 300, 300).await;
+    cleaned(&node, &life, "t", |left| left < 30).await;
+    life.stop().await;
+    node.check();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,13 +157,7 @@ async fn a_topic_that_becomes_compacted_is_cleaned() {
     life.create("t", 1, &COMPACT[1..]);
     send(&life, "t", 0, 100).await;
     assert_eq!(life.values("t", 0, 0).await.len(), 100);
-    let change = ConfigChange {
-        resource: ConfigResource::Topic(TopicName::new("t").unwrap()),
-        key: "cleanup.policy".to_owned(),
-        value: Some("compact".to_owned()),
-    };
-    life.broker.metadata.change_configs(vec![change]).expect("changed");
-    life.broker.apply_image();
+    set_policy(&life, "t", "compact");
     cleaned(&node, &life, "t", |left| left < 30).await;
     life.stop().await;
 }

@@ -28,6 +28,7 @@ use tempfile::TempDir;
 use super::batches;
 use super::faulty_files::{Faults, FaultyFiles};
 use super::logs::bytes_of;
+use super::strict_check::{self, Closed};
 
 pub const NODE: BrokerId = BrokerId::new(1);
 /// Longer than any test; nothing waits for it.
@@ -113,6 +114,34 @@ impl Node {
             health,
         })?;
         Ok(Life { broker, shutdown, faults: Arc::clone(&self.faults) })
+    }
+
+    /// A strict look at the directories of all partitions, after a life in which each of them was opened and that ended with a
+    /// clean stop.
+    pub fn check(&self) {
+        let files = Env::system().files;
+        for directory in self.paths() {
+            let starts = std::fs::read_to_string(directory.join("log-start-offset-checkpoint"));
+            let starts = starts.unwrap_or_default();
+            for (topic, partition) in self.partitions_in(&directory) {
+                let name = format!("{topic} {partition} ");
+                let start = starts.lines().find_map(|line| line.strip_prefix(&name));
+                let start = start.map_or(0, |start| start.parse().expect("an offset"));
+                let path = directory.join(format!("{topic}-{partition}"));
+                strict_check::check(files.as_ref(), &path, Closed::Yes, Offset::new(start));
+            }
+        }
+    }
+
+    /// The metadata log, which is closed in another way, is not among them.
+    fn partitions_in(&self, directory: &Path) -> Vec<(String, i32)> {
+        let entries = std::fs::read_dir(directory).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let split = |name: String| {
+            let (topic, partition) = name.rsplit_once('-')?;
+            Some((topic.to_owned(), partition.parse().ok()?))
+        };
+        names.filter_map(split).filter(|(topic, _)| topic != "__cluster_metadata").collect()
     }
 
     /// Names in the log directory that begin with `prefix`.
