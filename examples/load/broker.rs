@@ -1,9 +1,10 @@
 //! The broker under load: started for one case or running already, and the CPU time that it has used.
 
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 const START_WAIT: Duration = Duration::from_secs(30);
 
@@ -13,12 +14,26 @@ pub(crate) struct Target {
     pub(crate) topic: String,
     pid: Option<i32>,
     process: Option<Child>,
-    _directory: Option<tempfile::TempDir>,
+    started: Option<Started>,
+}
+
+/// What a broker was started with.
+struct Started {
+    binary: PathBuf,
+    directory: tempfile::TempDir,
+    durability: String,
+}
+
+/// How a broker is stopped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stop {
+    Clean,
+    Kill,
 }
 
 impl Target {
     pub(crate) fn running(address: String, pid: Option<i32>) -> Self {
-        Self { address, topic: topic(), pid, process: None, _directory: None }
+        Self { address, topic: topic(), pid, process: None, started: None }
     }
 
     pub(crate) fn start(binary: &Path, directory: Option<&Path>, durability: &str) -> Self {
@@ -27,22 +42,59 @@ impl Target {
             None => tempfile::tempdir(),
         };
         let place = place.expect("a directory for the data");
-        let address = format!("127.0.0.1:{}", free_port());
-        let process = Command::new(binary)
+        let started = Started {
+            binary: binary.to_owned(),
+            directory: place,
+            durability: durability.to_owned(),
+        };
+        let mut target = Self {
+            address: format!("127.0.0.1:{}", free_port()),
+            topic: topic(),
+            pid: None,
+            process: None,
+            started: Some(started),
+        };
+        target.start_again();
+        target
+    }
+
+    /// Starts the broker on its directory and waits until it answers.
+    ///
+    /// # Panics
+    /// If it runs already, or was not started by this program.
+    pub(crate) fn start_again(&mut self) {
+        let started = self.started.as_ref().expect("only of a broker that was started here");
+        let durability = format!("highwater.durability={}", started.durability);
+        let process = Command::new(&started.binary)
             .arg("--data-dir")
-            .arg(place.path())
-            .args(["--listen", &address, "--set", &format!("highwater.durability={durability}")])
+            .arg(started.directory.path())
+            .args(["--listen", &self.address, "--set", &durability])
             .env("RUST_LOG", "error")
             .stdout(Stdio::null())
             .spawn()
             .unwrap_or_else(|error| {
-                panic!("{}: {error}; cargo build --release makes it", binary.display())
+                panic!("{}: {error}; cargo build --release makes it", started.binary.display())
             });
-        let pid = i32::try_from(process.id()).ok();
-        let target =
-            Self { address, topic: topic(), pid, process: Some(process), _directory: Some(place) };
-        target.wait_until_it_answers();
-        target
+        self.pid = i32::try_from(process.id()).ok();
+        assert!(self.process.replace(process).is_none(), "it runs already");
+        self.wait_until_it_answers();
+    }
+
+    /// Stops the broker and waits for its end; how long that took.
+    pub(crate) fn stop(&mut self, how: Stop) -> io::Result<Duration> {
+        let Some(mut process) = self.process.take() else {
+            return Err(io::Error::other("only a broker that was started here is stopped"));
+        };
+        let began = Instant::now();
+        match how {
+            Stop::Kill => process.kill()?,
+            Stop::Clean => {
+                // SAFETY: a signal to a child that was not waited for yet.
+                unsafe { libc::kill(process.id().cast_signed(), libc::SIGTERM) };
+            }
+        }
+        process.wait()?;
+        Ok(began.elapsed())
     }
 
     fn wait_until_it_answers(&self) {
@@ -62,11 +114,23 @@ impl Target {
 impl Target {
     /// Resident memory in bytes; zero if its process is not known.
     pub(crate) fn memory(&self) -> u64 {
-        let read = |pid| std::fs::read_to_string(format!("/proc/{pid}/statm")).ok();
+        let read = |pid| fs::read_to_string(format!("/proc/{pid}/statm")).ok();
         let pages = self.pid.and_then(read).and_then(|statm| {
             statm.split(' ').nth(1).and_then(|resident| resident.parse::<u64>().ok())
         });
         pages.unwrap_or(0) * 4096
+    }
+
+    /// Open file descriptors; zero if its process is not known.
+    pub(crate) fn descriptors(&self) -> usize {
+        let list = |pid| fs::read_dir(format!("/proc/{pid}/fd")).ok();
+        self.pid.and_then(list).map_or(0, Iterator::count)
+    }
+
+    /// Mapped ranges of memory; zero if its process is not known.
+    pub(crate) fn mappings(&self) -> usize {
+        let read = |pid| fs::read_to_string(format!("/proc/{pid}/maps")).ok();
+        self.pid.and_then(read).map_or(0, |maps| maps.lines().count())
     }
 }
 

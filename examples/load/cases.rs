@@ -7,22 +7,24 @@ use std::time::{Duration, Instant};
 
 use crate::broker::Target;
 use crate::groups;
+use crate::partitions::partitions;
 use crate::transactions::{Version, transactions};
 use crate::wire::{Connection, produce_error, produce_request};
 
-type Case = fn(&Target, u64) -> io::Result<String>;
+type Case = fn(&mut Target, u64) -> io::Result<String>;
 
 /// Name and function of each case.
 pub(crate) const CASES: &[(&str, Case)] = &[
     ("bulk100", |target, seconds| bulk(target, seconds, 100)),
     ("bulk1024", |target, seconds| bulk(target, seconds, 1024)),
-    ("small", small),
-    ("rate", rate),
-    ("single", single),
-    ("fetch", fetch),
-    ("commits", groups::commits),
-    ("members", groups::members),
-    ("groups", groups::single_member_groups),
+    ("small", |target, seconds| small(target, seconds)),
+    ("rate", |target, seconds| rate(target, seconds)),
+    ("single", |target, seconds| single(target, seconds)),
+    ("fetch", |target, seconds| fetch(target, seconds)),
+    ("partitions", |target, _| partitions(target)),
+    ("commits", |target, seconds| groups::commits(target, seconds)),
+    ("members", |target, seconds| groups::members(target, seconds)),
+    ("groups", |target, seconds| groups::single_member_groups(target, seconds)),
     ("transactions", |target, seconds| transactions(target, seconds, Version::V2)),
     ("transactions1", |target, seconds| transactions(target, seconds, Version::V1)),
 ];

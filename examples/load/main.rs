@@ -19,6 +19,7 @@
 mod broker;
 mod cases;
 mod groups;
+mod partitions;
 mod transactions;
 mod wire;
 
@@ -47,8 +48,8 @@ struct Options {
     /// Durability modes to run each case with.
     #[arg(long, value_delimiter = ',', default_value = "os,fsync")]
     durability: Vec<String>,
-    /// Cases to run, all by default: bulk100, bulk1024, small, rate, single, fetch, commits, members, groups,
-    /// transactions, transactions1.
+    /// Cases to run, all by default: bulk100, bulk1024, small, rate, single, fetch, partitions, commits, members,
+    /// groups, transactions, transactions1.
     #[arg(long, value_delimiter = ',')]
     cases: Vec<String>,
     /// Seconds that each case loads the broker.
@@ -66,9 +67,9 @@ fn main() {
             continue;
         }
         for mode in &modes {
-            let target = target(&options, mode);
-            let result =
-                case(&target, options.seconds).unwrap_or_else(|error| format!("FAILED: {error}"));
+            let mut target = target(&options, mode);
+            let result = case(&mut target, options.seconds)
+                .unwrap_or_else(|error| format!("FAILED: {error}"));
             println!("{name:<13} {mode:<6} {result}");
         }
     }
