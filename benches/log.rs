@@ -11,7 +11,8 @@ use highwater::config::TopicSettings;
 use highwater::env::{ByteBudget, Env};
 use highwater::log::batch::{BatchHeader, compute_crc};
 use highwater::log::{
-    Admission, CheckedBatch, Log, LogView, OpenLog, Origin, ReadLimit, StartMode, TailPool,
+    Admission, CheckedBatch, Log, LogStartCheckpoint, LogView, OpenLog, Origin, ReadLimit,
+    StartMode, TailPool,
 };
 use highwater::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp, Uuid};
 use tempfile::TempDir;
@@ -38,6 +39,7 @@ fn open(directory: &Path) -> Log {
         producer_id_expiration_ms: 86_400_000,
         start: StartMode::Clean,
         log_start: Offset::ZERO,
+        log_start_checkpoint: LogStartCheckpoint::Read,
     })
     .expect("the log opens")
 }

@@ -18,7 +18,7 @@ use super::registry::FailedDirectory;
 use super::sync::SyncQueues;
 use crate::config::{Durability, TopicSettings};
 use crate::env::{Env, Shutdown, is_no_room};
-use crate::log::StartMode;
+use crate::log::{LogStartCheckpoint, StartMode};
 use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
 use crate::storage::{
@@ -43,6 +43,7 @@ pub struct DataDirectory {
     /// As found at the start; what was not opened in this life is written back unchanged.
     recovery_points: OffsetCheckpoint,
     log_starts: OffsetCheckpoint,
+    log_start_checkpoint: LogStartCheckpoint,
     high_watermarks: OffsetCheckpoint,
     cleaned: OffsetCheckpoint,
     /// Copies that are about to become logs here: what the checkpoints say of them.
@@ -147,6 +148,10 @@ impl DataDirectory {
             last_stop: directory.last_stop(),
             recovery_points: directory.read_checkpoint(Checkpoint::RecoveryPoint)?,
             log_starts: directory.read_checkpoint(Checkpoint::LogStart)?,
+            log_start_checkpoint: match directory.has_checkpoint(Checkpoint::LogStart)? {
+                true => LogStartCheckpoint::Read,
+                false => LogStartCheckpoint::Lost,
+            },
             high_watermarks: directory.read_checkpoint(Checkpoint::HighWatermark)?,
             cleaned: read_cleaner_checkpoint(&directory),
             incoming: Mutex::default(),
@@ -197,6 +202,11 @@ impl DataDirectory {
         } else {
             StartMode::Clean
         }
+    }
+
+    /// Was there one that says where logs start?
+    pub fn log_start_checkpoint(&self) -> LogStartCheckpoint {
+        self.log_start_checkpoint
     }
 
     /// What a checkpoint said at the start.

@@ -11,6 +11,7 @@ use super::active::ActiveSegment;
 use super::append::AppendError;
 use super::epochs::Epochs;
 use super::joins::JoinGuard;
+use super::lost::{have_seen_markers, put_empty_index};
 use super::producers::Producers;
 use super::retention::WaitingFiles;
 use super::segment::{FileKind, SegmentFiles, SegmentList};
@@ -245,6 +246,7 @@ impl Log {
             return Err(failure.to_error());
         }
         if self.active.is_dirty() {
+            self.finish_aborted()?;
             let finished = self.active.finish()?;
             self.unsynced.files.extend(finished);
             self.unsynced.directories.push(self.directory.to_path_buf());
@@ -263,6 +265,15 @@ impl Log {
         }
         self.synced(self.log_end);
         Ok(())
+    }
+
+    /// In a log with transactions a closed segment has its transaction index, so that a lost one shows (see `lost`).
+    fn finish_aborted(&mut self) -> io::Result<()> {
+        let segment = &self.active.segment;
+        if segment.has_aborted() || !have_seen_markers(&self.producers) {
+            return Ok(());
+        }
+        put_empty_index(segment, &self.directory, &mut self.unsynced)
     }
 
     /// Writes the producer state at the end of the log beside it, unless it is there or the log is empty.

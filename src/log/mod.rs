@@ -27,6 +27,7 @@ mod joins;
 pub mod legacy;
 #[allow(clippy::module_inception)]
 mod log;
+mod lost;
 mod marker;
 pub mod moving;
 mod open;
@@ -63,7 +64,7 @@ pub use entries::{LogEntry, LogEntryKind};
 pub use joins::JoinGuard;
 pub use log::{ActiveProducer, Log, SyncWork};
 pub use marker::build_marker;
-pub use open::{OpenError, OpenLog, StartMode};
+pub use open::{LogStartCheckpoint, OpenError, OpenLog, StartMode};
 pub use slice::{Part, Slice};
 pub use tail_pool::TailPool;
 pub use view::{

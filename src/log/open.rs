@@ -34,6 +34,15 @@ pub enum StartMode {
     },
 }
 
+/// What is known of where a log starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStartCheckpoint {
+    /// The checkpoint was read; a log that it does not name starts with its first segment.
+    Read,
+    /// There is no such file, although the directory is not new.
+    Lost,
+}
+
 /// What opening a log needs.
 #[derive(Clone, Debug)]
 pub struct OpenLog {
@@ -53,6 +62,8 @@ pub struct OpenLog {
     pub start: StartMode,
     /// From the log-start checkpoint.
     pub log_start: Offset,
+    /// Whether that was there.
+    pub log_start_checkpoint: LogStartCheckpoint,
 }
 
 /// Why a log could not be opened.

@@ -17,8 +17,9 @@ use super::epochs::Epochs;
 use super::format::aborted_index::AbortedEntry;
 use super::found::{FoundSegment, find_segments};
 use super::log::Unsynced;
+use super::lost::have_seen_markers;
 use super::marker::read_marker;
-use super::open::{OpenLog, StartMode, unborn_segment};
+use super::open::{LogStartCheckpoint, OpenLog, StartMode, unborn_segment};
 use super::producers::Producers;
 use super::scan::StoredBatch;
 use super::segment::{FileKind, Segment};
@@ -44,13 +45,13 @@ pub(super) struct Loaded {
 pub(super) struct Recovery<'a> {
     pub(super) args: &'a OpenLog,
     pub(super) env: &'a Env,
-    directory: Arc<Path>,
+    pub(super) directory: Arc<Path>,
     names: BTreeSet<String>,
-    epochs: Epochs,
+    pub(super) epochs: Epochs,
     pub(super) snapshots: SnapshotFiles,
     /// The state at an offset, kept from one recovered segment to the next.
     pub(super) carried: Option<(Offset, Producers)>,
-    unsynced: Unsynced,
+    pub(super) unsynced: Unsynced,
 }
 
 /// The last segment as it was found or made, and where it ends.
@@ -83,7 +84,8 @@ impl<'a> Recovery<'a> {
 
     /// Does it all. Blocks.
     pub(super) fn run(&mut self) -> io::Result<Loaded> {
-        let found = find_segments(&self.env.files, &self.directory, &self.names)?;
+        let mut found = find_segments(&self.env.files, &self.directory, &self.names)?;
+        self.look_for_lost_aborted(&mut found)?;
         let (mut sealed, ended) = self.load(found)?;
         let mut ended = ended.unwrap_or_else(|| self.empty_at(self.args.log_start));
         if ended.log_end < self.args.log_start {
@@ -97,7 +99,11 @@ impl<'a> Recovery<'a> {
             self.unsynced.directories.push(self.directory.to_path_buf());
         }
         let first_base = sealed.first().map_or(ended.active.segment.base, |first| first.base);
-        let log_start = self.args.log_start.max(first_base);
+        let mut log_start = self.args.log_start.max(first_base);
+        if self.args.log_start_checkpoint == LogStartCheckpoint::Lost {
+            let active = (&ended.active.segment, ended.active.position, ended.log_end);
+            log_start = log_start.max(self.start_by_epochs(&sealed, active)?);
+        }
         let producers = self.producers_at(ended.log_end, &sealed, &ended.active)?;
         let bases = sealed.iter().map(|segment| segment.base).chain([ended.active.segment.base]);
         self.snapshots.remove_stray(&bases.collect(), ended.log_end)?;
@@ -108,6 +114,25 @@ impl<'a> Recovery<'a> {
         ended.active.segment.files.close();
         let Ended { active, log_end, .. } = ended;
         Ok(Loaded { sealed, active, log_start, log_end, producers, snapshot_at })
+    }
+
+    /// Where the log starts by its epochs, its base if they do not tell.
+    fn start_by_epochs(
+        &self,
+        sealed: &[Arc<Segment>],
+        (active, active_len, log_end): (&Arc<Segment>, u64, Offset),
+    ) -> io::Result<Offset> {
+        let (first, len, end) = match sealed {
+            [] => (active, active_len, log_end),
+            [first] => (first, first.sealed_len, active.base),
+            [first, second, ..] => (first, first.sealed_len, second.base),
+        };
+        let Some(start) = self.lost_log_start(first, len, end)? else { return Ok(first.base) };
+        tracing::warn!(
+            directory = %self.directory.display(), log_start = %start,
+            "the log-start checkpoint is missing, the log starts where its first epoch does"
+        );
+        Ok(start)
     }
 
     /// What must be synced because recovery wrote it.
@@ -148,7 +173,7 @@ impl<'a> Recovery<'a> {
     }
 
     /// Was the segment before `next_base` (the last one, if there is none) perhaps not whole on disk?
-    fn is_dirty(&self, next_base: Option<Offset>) -> bool {
+    pub(super) fn is_dirty(&self, next_base: Option<Offset>) -> bool {
         match self.args.start {
             StartMode::Clean => false,
             StartMode::Unclean { recovery_point } => {
@@ -231,7 +256,7 @@ impl<'a> Recovery<'a> {
         if was_cut {
             self.cut(&segment, active.position, found.len, &reason)?;
         }
-        self.write_beside(&mut active, &aborted)?;
+        self.write_beside(&mut active, &aborted, &producers)?;
         self.snapshots.write(log_end, &producers, &mut self.unsynced)?;
         self.carried = Some((log_end, producers));
         Ok(Ended { active, log_end, was_cut })
@@ -255,11 +280,12 @@ impl<'a> Recovery<'a> {
         &mut self,
         active: &mut ActiveSegment,
         aborted: &[AbortedEntry],
+        producers: &Producers,
     ) -> io::Result<()> {
         let finished = active.finish()?;
         self.unsynced.files.extend(finished);
         let files = &active.segment.files;
-        if aborted.is_empty() {
+        if aborted.is_empty() && !have_seen_markers(producers) {
             remove_if_there(self.env, &files.path(FileKind::TransactionIndex))?;
         } else {
             let file = files.create(FileKind::TransactionIndex)?;

@@ -93,6 +93,14 @@ impl SnapshotFiles {
         self.offsets.last().copied().filter(|&newest| newest == at)
     }
 
+    /// Does the newest snapshot know of the end of a transaction? If it cannot be read, or there is none, it may.
+    pub(super) fn tell_of_markers(&self) -> io::Result<bool> {
+        let Some(newest) = self.offsets.last() else { return Ok(true) };
+        let bytes = self.files.read(&self.path(*newest))?.unwrap_or_default();
+        Ok(producer_snapshot::decode(&bytes)
+            .map_or(true, |entries| entries.iter().any(|entry| entry.coordinator_epoch >= 0)))
+    }
+
     /// The state of the newest good snapshot at or below `at`, and its offset; nothing from offset 0 on if there is none.
     /// Damaged ones are removed.
     pub(super) fn load(

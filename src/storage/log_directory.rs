@@ -238,6 +238,13 @@ impl LogDirectory {
             .map_err(|e| OpenDirectoryError::Damaged { path, reason: e.to_string() })
     }
 
+    /// Is the file of a checkpoint there?
+    pub fn has_checkpoint(&self, kind: Checkpoint) -> Result<bool, OpenDirectoryError> {
+        let path = self.path.join(kind.file_name());
+        let stat = self.env.files.stat(&path);
+        stat.map(|stat| stat.is_some()).map_err(|source| OpenDirectoryError::Io { path, source })
+    }
+
     /// Replaces a checkpoint durably.
     pub fn write_checkpoint(&self, kind: Checkpoint, offsets: &OffsetCheckpoint) -> io::Result<()> {
         let bytes = checkpoint_file::encode_offsets(offsets);

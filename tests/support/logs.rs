@@ -7,8 +7,8 @@ use highwater::config::TopicSettings;
 use highwater::env::{ByteBudget, Env, ManualClock};
 use highwater::log::batch::BatchHeader;
 use highwater::log::{
-    AppendError, Appended, CheckedBatch, Log, LogView, OpenLog, Origin, Part, ReadLimit, Slice,
-    StartMode, TailPool, build_marker,
+    AppendError, Appended, CheckedBatch, Log, LogStartCheckpoint, LogView, OpenLog, Origin, Part,
+    ReadLimit, Slice, StartMode, TailPool, build_marker,
 };
 use highwater::types::{LeaderEpoch, Marker, Offset, Timestamp, Uuid};
 
@@ -34,6 +34,7 @@ pub fn open_args(env: &Env, directory: &Path, settings: TopicSettings) -> OpenLo
         producer_id_expiration_ms: 86_400_000,
         start: StartMode::Clean,
         log_start: Offset::ZERO,
+        log_start_checkpoint: LogStartCheckpoint::Read,
     }
 }
 

@@ -8,7 +8,7 @@ use super::ClosedPartition;
 use crate::broker::data_directory::DataDirectory;
 use crate::broker::found_partitions::set_stray;
 use crate::broker::partition::Partition;
-use crate::log::{Log, OpenError, OpenLog, StartMode};
+use crate::log::{Log, LogStartCheckpoint, OpenError, OpenLog, StartMode};
 use crate::metadata::DirectoryAssignment;
 use crate::storage::Checkpoint;
 use crate::types::{DirectoryId, Offset, TopicPartition};
@@ -88,6 +88,7 @@ impl ClosedPartition {
         let found = Found {
             start: place.start_mode(&name),
             log_start,
+            log_start_checkpoint: place.log_start_checkpoint(),
             cleaned_to: place.checkpoint_at_start(Checkpoint::Cleaner).get(&name).copied(),
         };
         let result = self.open_in(&place, found);
@@ -102,7 +103,12 @@ impl ClosedPartition {
 
     fn open_new(&self) -> Result<Opened, OpenPartitionError> {
         let place = self.place_of_new()?;
-        let new = Found { start: StartMode::Clean, log_start: Offset::ZERO, cleaned_to: None };
+        let new = Found {
+            start: StartMode::Clean,
+            log_start: Offset::ZERO,
+            log_start_checkpoint: LogStartCheckpoint::Read,
+            cleaned_to: None,
+        };
         let result = self.open_in(&place, new);
         Ok((place, result))
     }
@@ -144,6 +150,7 @@ impl ClosedPartition {
             producer_id_expiration_ms: self.registry.in_force.get().producer_id_expiration_ms,
             start: found.start,
             log_start: found.log_start,
+            log_start_checkpoint: found.log_start_checkpoint,
         })?;
         // What recovery kept may be in the page cache alone, and consumers are about to see it.
         sync_whole(directory, &mut log, &path)?;
@@ -160,6 +167,7 @@ impl ClosedPartition {
 struct Found {
     start: StartMode,
     log_start: Offset,
+    log_start_checkpoint: LogStartCheckpoint,
     cleaned_to: Option<Offset>,
 }
 

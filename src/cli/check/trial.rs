@@ -184,6 +184,8 @@ fn add_changes(overlay: &Overlay, report: &mut Report) -> Result<(), CommandErro
             Change::RenamedTo(to) if is_log(&name) || to.to_string_lossy().ends_with("-stray") => {
                 report.repairs.push(format!("set {path} aside as {}", to.display()));
             }
+            // An empty index of transactions only says that there are none.
+            Change::Created(0) => {}
             Change::Created(_) | Change::Rewritten(..) if is_index(&name) => {
                 // After a kill the end of every log is looked through, and its indexes are made anew.
                 if killed {
