@@ -125,12 +125,16 @@ impl Broker {
                 housekeeping: Mutex::new(None),
             }
         });
-        *broker.housekeeping.lock() = Some(broker.start_housekeeping());
-        broker.start_recovery();
+        broker.start_background();
         broker.resume_moves(found_moves);
-        broker.load_shards_of::<Groups>();
-        broker.load_shards_of::<Transactions>();
         Ok(broker)
+    }
+
+    fn start_background(self: &Arc<Self>) {
+        *self.housekeeping.lock() = Some(self.start_housekeeping());
+        self.start_recovery();
+        self.load_shards_of::<Groups>();
+        self.load_shards_of::<Transactions>();
     }
 
     /// Ends the background work, syncs and closes every log, writes the checkpoints, closes the metadata store and marks the
