@@ -324,12 +324,13 @@ async fn a_full_disk_refuses_appends_serves_reads_and_recovers() {
     node.faults.full.store(true, Ordering::SeqCst);
     for _ in 0..3 {
         let refused = life.send("t", 0, Acks::All, &value("no room")).await;
-        let Err(ProduceError::Append(PartitionAppendError::Log(AppendError::DiskFull))) = refused
+        let Err(ProduceError::Append(PartitionAppendError::Log(AppendError::NoRoom(_)))) = refused
         else {
             panic!("the disk is full: {refused:?}")
         };
         assert_eq!(life.values("t", 0, 0).await.len(), 1);
     }
+    assert_eq!(life.broker.metrics.no_room.get(), 3);
     node.faults.full.store(false, Ordering::SeqCst);
     assert_eq!(life.send_value("t", "room again").await, Offset::new(1));
     life.stop().await;

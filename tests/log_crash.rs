@@ -267,7 +267,7 @@ fn a_full_disk_refuses_appends_and_nothing_else() {
             let bytes = one(200, NOW.get() + round);
             match log.append(&checked(&bytes), LeaderEpoch::new(0), NOW) {
                 Ok(appended) => kept.push(appended.base_offset),
-                Err(AppendError::DiskFull) => refused += 1,
+                Err(AppendError::NoRoom(_)) => refused += 1,
                 Err(other) => panic!("{other}"),
             }
             // Now and then somebody makes room.
@@ -301,7 +301,7 @@ fn a_full_disk_takes_no_marker_that_readers_would_not_know_of() {
         let abort = marker(10, 0, false, NOW.get());
         let tried = log.append(&checked(&abort), LeaderEpoch::new(0), NOW);
         let first_open = tried.is_err().then_some(Offset::ZERO);
-        assert!(matches!(tried, Ok(_) | Err(AppendError::DiskFull)), "{free}: {tried:?}");
+        assert!(matches!(tried, Ok(_) | Err(AppendError::NoRoom(_))), "{free}: {tried:?}");
         assert_eq!(log.view().first_open, first_open, "{free}");
         disk.limit(usize::MAX);
         if first_open.is_some() {

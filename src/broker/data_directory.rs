@@ -4,6 +4,7 @@
 //! answer KAFKA_STORAGE_ERROR, and it never gets the mark of a clean stop. If no directory is left the broker stops.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -15,6 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::agenda::{Agenda, Job};
 use super::partition::Partition;
 use super::registry::FailedDirectory;
+use super::room::Room;
 use super::sync::SyncQueues;
 use crate::config::{Durability, TopicSettings};
 use crate::env::{Env, Shutdown, is_no_room};
@@ -62,6 +64,7 @@ pub struct DataDirectory {
     awake: AtomicBool,
     /// Monotonic milliseconds until which appends keep off the async threads.
     stalled_until_ms: AtomicU64,
+    room: Room,
 }
 
 /// What the checkpoints of a directory say of a copy that is made in it.
@@ -165,6 +168,7 @@ impl DataDirectory {
             changed: AtomicBool::new(false),
             awake: AtomicBool::new(false),
             stalled_until_ms: AtomicU64::new(0),
+            room: Room::default(),
         }))
     }
 
@@ -229,6 +233,21 @@ impl DataDirectory {
         if self.offline.set(reason.to_owned()).is_ok() {
             tracing::error!(directory = %self.path.display(), reason, "log directory goes offline");
             self.failures.one_failed(self, reason);
+        }
+    }
+
+    /// An append was refused because the disk is full or no further file may be opened.
+    pub fn append_refused(&self, partition: &dyn Display, error: &io::Error) {
+        self.failures.metrics.no_room.increment();
+        if let Some(refused) = self.room.refused(self.env.clock.monotonic()) {
+            tracing::error!(directory = %self.path.display(), %partition, %error, refused, "no room: producers are told to try again");
+        }
+    }
+
+    /// An append was taken.
+    pub fn appended(&self) {
+        if self.room.appended() {
+            tracing::info!(directory = %self.path.display(), "there is room again: producers are served");
         }
     }
 

@@ -30,6 +30,7 @@ mod produce;
 mod producer_ids;
 mod recovering;
 mod registry;
+mod room;
 mod stalls;
 mod step;
 mod sync;

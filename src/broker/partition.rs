@@ -316,6 +316,7 @@ impl Partition {
             Err(error) => return Err(self.append_failed(appender, error)),
         };
         self.prepared_epoch.store(epoch.get(), Ordering::Release);
+        self.directory().appended();
         if appended.duplicate {
             return Ok((appended, self.need_for_duplicate(durability, &appended)));
         }
@@ -488,8 +489,10 @@ impl Partition {
         error: AppendError,
     ) -> PartitionAppendError {
         drop(appender);
-        if let AppendError::Io(source) = &error {
-            self.fail_directory("writing", source);
+        match &error {
+            AppendError::Io(source) => self.fail_directory("writing", source),
+            AppendError::NoRoom(source) => self.directory().append_refused(&self.name(), source),
+            _ => {}
         }
         error.into()
     }

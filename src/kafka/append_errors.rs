@@ -14,7 +14,7 @@ pub fn code(error: &PartitionAppendError) -> ErrorCode {
             AppendError::InvalidProducerEpoch(_) => ErrorCode::InvalidProducerEpoch,
             AppendError::InvalidTransactionState(_) => ErrorCode::InvalidTxnState,
             AppendError::CoordinatorFenced(_) => ErrorCode::TransactionCoordinatorFenced,
-            AppendError::DiskFull | AppendError::Io(_) => ErrorCode::KafkaStorageError,
+            AppendError::NoRoom(_) | AppendError::Io(_) => ErrorCode::KafkaStorageError,
         },
     }
 }

@@ -52,9 +52,9 @@ pub enum AppendError {
     /// TRANSACTION_COORDINATOR_FENCED.
     #[error("{0}")]
     CoordinatorFenced(String),
-    /// KAFKA_STORAGE_ERROR; retried once space is there again.
-    #[error("the disk is full, or no further file may be opened")]
-    DiskFull,
+    /// KAFKA_STORAGE_ERROR; the disk is full, or no further file may be opened. Retried until there is room again.
+    #[error("the log has no room to grow: {0}")]
+    NoRoom(io::Error),
     /// KAFKA_STORAGE_ERROR, for good.
     #[error("writing the log failed: {0}")]
     Io(io::Error),
@@ -275,6 +275,6 @@ impl Log {
 
     /// A full disk, or no descriptor for the next segment, is told to the producer, who tries again; anything else ends the log.
     fn failed(&mut self, error: io::Error) -> AppendError {
-        if is_no_room(&error) { AppendError::DiskFull } else { self.fail(error) }
+        if is_no_room(&error) { AppendError::NoRoom(error) } else { self.fail(error) }
     }
 }

@@ -51,6 +51,7 @@ metrics! {
     append_batches: Counter = "highwater_append_batches_total", "Batches appended.";
     append_duplicates: Counter = "highwater_append_duplicates_total", "Batches of idempotent producers that were there already.";
     sync_seconds: Durations = "highwater_sync_duration_seconds", "Duration of syncs to disk.";
+    no_room: Counter = "highwater_appends_without_room_total", "Appends refused because the disk was full or no further file could be opened; producers try again.";
     sync_failures: Counter = "highwater_sync_failures_total", "Syncs that failed; each takes its log directory offline.";
     acks_waiting: Gauge = "highwater_acks_waiting", "Produce replies that wait for a sync.";
     fetches_waiting: Gauge = "highwater_fetches_waiting", "Fetches that wait for data.";

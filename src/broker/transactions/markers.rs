@@ -51,7 +51,7 @@ impl MarkError {
                 AppendError::OutOfOrderSequence(_) | AppendError::InvalidTransactionState(_) => {
                     true
                 }
-                AppendError::DiskFull | AppendError::Io(_) => false,
+                AppendError::NoRoom(_) | AppendError::Io(_) => false,
             },
             Self::Append(PartitionAppendError::Offline)
             | Self::Open(_)
