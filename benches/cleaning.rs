@@ -29,7 +29,9 @@ use highwater::log::compaction::{
     CleaningLimits, KeyMapLimits, Pace, Round, Standing, Stop, Tally, assess,
 };
 use highwater::log::compress::Compression;
-use highwater::log::{Admission, CheckedBatch, Log, OpenLog, Origin, StartMode, TailPool};
+use highwater::log::{
+    Admission, CheckedBatch, Log, LogStartCheckpoint, OpenLog, Origin, StartMode, TailPool,
+};
 use highwater::types::{LeaderEpoch, Offset, Timestamp, Uuid};
 
 const RECORD_BYTES: usize = 100;
@@ -134,6 +136,7 @@ fn open(directory: &Path) -> Log {
         producer_id_expiration_ms: 86_400_000,
         start: StartMode::Clean,
         log_start: Offset::ZERO,
+        log_start_checkpoint: LogStartCheckpoint::Read,
     })
     .expect("the log opens")
 }
