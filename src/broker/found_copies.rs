@@ -81,7 +81,11 @@ pub(super) fn settle_copies(
         let files = args.env.files.as_ref();
         let topic = image.topic(copy.name.topic.as_str());
         let Some(topic) = topic.filter(|topic| is_of(files, &copy, topic)) else {
-            set_aside(args, &copy);
+            if topic.is_some() && is_empty(files, &copy) {
+                remove(files, &copy.path);
+            } else {
+                set_aside(args, &copy);
+            }
             continue;
         };
         let state = topic.partition(copy.name.partition);
@@ -110,6 +114,12 @@ fn is_of(files: &dyn FileSystem, copy: &FoundCopy, topic: &Topic) -> bool {
     let read = files.read(&copy.path.join(PARTITION_METADATA));
     let id = read.ok().flatten().and_then(|bytes| partition_metadata::decode(&bytes).ok());
     id == Some(topic.id) && topic.partition(copy.name.partition).is_some()
+}
+
+/// Killed before it said so, it holds no records yet.
+fn is_empty(files: &dyn FileSystem, copy: &FoundCopy) -> bool {
+    let listed = files.list(&copy.path);
+    listed.is_ok_and(|entries| entries.iter().all(|entry| !entry.name.contains(".log")))
 }
 
 /// The source is renamed first: a Kafka that finds two directories of one partition does not start.
