@@ -13,6 +13,8 @@
 //! goes back, and nor does the last stable offset: a transaction begins at or above the high watermark, and holds it back until
 //! its marker is below.
 
+mod rest;
+
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
@@ -80,18 +82,6 @@ pub struct Appender {
     seen_bytes: u64,
     /// Nothing was appended since the log was put to rest.
     rests: bool,
-}
-
-impl Appender {
-    /// True if nothing was appended since the log was put to rest.
-    pub fn rests(&self) -> bool {
-        self.rests
-    }
-
-    /// True if nothing was appended since the last call.
-    fn take_idle(&mut self) -> bool {
-        std::mem::replace(&mut self.seen_bytes, self.appended_bytes) == self.appended_bytes
-    }
 }
 
 /// Why a checked batch was not appended.
@@ -575,23 +565,6 @@ impl Partition {
             true => Gain::All,
         };
         self.fetch_interests().gained(gained, gain);
-    }
-
-    /// Gives back what an idle log holds: the memory of its newest bytes, its descriptors. True if it rests now; else something
-    /// was appended since the last call, or is not synced yet. Costs a few system calls.
-    pub fn rest_if_idle(&self) -> bool {
-        let mut appender = self.appender.lock();
-        if appender.rests {
-            return true;
-        }
-        if !appender.take_idle() {
-            return false;
-        }
-        appender.rests = appender.log.rest();
-        self.publish(&appender);
-        // The next append opens files again: not on an async thread.
-        self.prepared_epoch.store(i32::MIN, Ordering::Release);
-        appender.rests
     }
 
     fn settle_waits(&self, settled: impl Fn(Offset) -> bool) {
