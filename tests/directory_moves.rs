@@ -99,7 +99,7 @@ async fn a_partition_moves_with_everything_and_the_next_start_finds_it_there() {
     // Of the idempotent producer everything is known: the last batch again is a duplicate, the next one follows.
     assert!(life.send("t", 0, Acks::All, &sequenced("39", 39)).await.unwrap().duplicate);
     life.send("t", 0, Acks::All, &sequenced("40", 40)).await.unwrap();
-    assert_eq!(directories(&node, "t").0, [to.clone()]);
+    assert_eq!(directories(&node, "t").0, std::slice::from_ref(&to));
     life.broker.run_due_jobs();
     assert_eq!(directories(&node, "t").1, Vec::<String>::new(), "the old one is removed");
     // There and back again.
@@ -186,7 +186,7 @@ async fn producers_and_consumers_notice_nothing_of_moves_to_and_fro() {
     for _ in 0..MOVES {
         let to = node.paths().swap_remove((random.next_u64() % 3) as usize);
         begin_move(&life, "t", &to).unwrap();
-        if random.next_u64() % 4 > 0 {
+        if !random.next_u64().is_multiple_of(4) {
             ended(&life, "t").await;
             assert_eq!(place(&life, "t"), to);
         }

@@ -199,7 +199,7 @@ impl Broker {
                 continue;
             }
             let threads = self.settings.num_recovery_threads_per_data_dir.max(1);
-            Recovering::start(self, directory, usize::try_from(threads).unwrap_or(1));
+            Recovering::start(self, directory, threads);
         }
     }
 }
