@@ -18,7 +18,7 @@ use highwater::broker::{
 };
 use highwater::env::ManualClock;
 use highwater::log::AppendError;
-use highwater::types::{LeaderEpoch, Offset, Timestamp};
+use highwater::types::{LeaderEpoch, Offset};
 use support::batches::{Sender, batch};
 use support::broker::{LONG, Life, Node, now, only};
 
@@ -91,8 +91,7 @@ async fn durability_os_neither_waits_nor_syncs() {
 
 /// A broker whose clock stands still until the test moves it, with topic `t`.
 async fn started_in_frozen_time(configs: &[(&str, &str)]) -> (Node, Arc<ManualClock>, Life) {
-    let clock = Arc::new(ManualClock::new(Timestamp::new(now())));
-    let node = Node { clock: Arc::<ManualClock>::clone(&clock), ..Node::new() };
+    let (node, clock) = Node::in_frozen_time();
     let life = started(&node, 1, configs).await;
     life.create("probe", 1, &[]);
     (node, clock, life)
@@ -515,6 +514,25 @@ async fn deleted_records_stay_deleted_after_a_crash() {
     assert_eq!(only(delete(&life, -1).finish().await), Ok(Offset::new(4)), "all of it");
     assert_eq!(life.values("t", 0, 4).await, []);
     life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checkpoints_that_are_damaged_count_as_lost() {
+    let node = Node::new();
+    let life = started(&node, 1, &[]).await;
+    life.send_value("t", "a").await;
+    let delete = DeleteRecords { partition: life.find("t", 0), before: Offset::new(1) };
+    assert!(only(life.broker.delete_records(vec![delete], LONG).finish().await).is_ok());
+    life.stop().await;
+    for is_clean in [true, false] {
+        for name in node.names("").iter().filter(|name| name.ends_with("-checkpoint")) {
+            std::fs::write(node.path().join(name), "0\n1\nt 0 many\n").unwrap();
+        }
+        let life = node.start();
+        assert_eq!(life.values("t", 0, 1).await, [(1, "a".into())], "clean: {is_clean}");
+        assert_eq!(life.read("t", 0, 0).await.unwrap_err(), FetchError::OutOfRange);
+        life.crash().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -145,18 +145,20 @@ impl DataDirectory {
         let path = directory.path().to_owned();
         let sync_queues = SyncQueues::start(env, directory.directory_id(), &failures.metrics)
             .map_err(|source| OpenDirectoryError::Io { path: path.clone(), source })?;
+        let read = |kind| read_checkpoint(&directory, kind);
+        let log_starts = read(Checkpoint::LogStart)?;
         Ok(Arc::new(Self {
             env: env.clone(),
             id: directory.directory_id(),
             last_stop: directory.last_stop(),
-            recovery_points: directory.read_checkpoint(Checkpoint::RecoveryPoint)?,
-            log_starts: directory.read_checkpoint(Checkpoint::LogStart)?,
-            log_start_checkpoint: match directory.has_checkpoint(Checkpoint::LogStart)? {
-                true => LogStartCheckpoint::Read,
-                false => LogStartCheckpoint::Lost,
+            recovery_points: read(Checkpoint::RecoveryPoint)?.unwrap_or_default(),
+            log_start_checkpoint: match log_starts {
+                Some(_) => LogStartCheckpoint::Read,
+                None => LogStartCheckpoint::Lost,
             },
-            high_watermarks: directory.read_checkpoint(Checkpoint::HighWatermark)?,
-            cleaned: read_cleaner_checkpoint(&directory),
+            log_starts: log_starts.unwrap_or_default(),
+            high_watermarks: read(Checkpoint::HighWatermark)?.unwrap_or_default(),
+            cleaned: read(Checkpoint::Cleaner)?.unwrap_or_default(),
             incoming: Mutex::default(),
             checkpointing: Mutex::new(()),
             files: Mutex::new(Some(directory)),
@@ -364,12 +366,22 @@ impl DataDirectory {
     }
 }
 
-/// Without it everything is cleaned again, which costs time and no data: no reason to refuse a directory.
-fn read_cleaner_checkpoint(directory: &LogDirectory) -> OffsetCheckpoint {
-    directory.read_checkpoint(Checkpoint::Cleaner).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the cleaner begins anew");
-        OffsetCheckpoint::new()
-    })
+/// What a checkpoint says; `None` if it is lost. One that is damaged counts as lost, as in Kafka: logs are then recovered and
+/// cleaned from their beginning, and logs that records were deleted from tell where they start.
+fn read_checkpoint(
+    directory: &LogDirectory,
+    kind: Checkpoint,
+) -> Result<Option<OffsetCheckpoint>, OpenDirectoryError> {
+    if !directory.has_checkpoint(kind)? {
+        return Ok(None);
+    }
+    match directory.read_checkpoint(kind) {
+        Err(error @ OpenDirectoryError::Damaged { .. }) => {
+            tracing::error!(%error, "a damaged checkpoint counts as lost");
+            Ok(None)
+        }
+        read => read.map(Some),
+    }
 }
 
 fn millis(time: Duration) -> u64 {

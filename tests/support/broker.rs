@@ -15,14 +15,14 @@ use highwater::broker::{
     OffsetQuestion, OpenBroker, Produce, ProduceBatch, ProduceError, Produced, Step,
 };
 use highwater::config::BrokerSettings;
-use highwater::env::{ByteBudget, Clock, Env, Shutdown, SystemClock};
+use highwater::env::{ByteBudget, Clock, Env, ManualClock, Shutdown, SystemClock};
 use highwater::log::batch::HEADER_LEN;
 use highwater::log::record::Records;
 use highwater::log::{Appended, Isolation, scan};
 use highwater::metadata::{NewTopic, TopicRef};
 use highwater::observe::{Health, Metrics};
 use highwater::storage::OpenDirectoryError;
-use highwater::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicName};
+use highwater::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName};
 use tempfile::TempDir;
 
 use super::batches;
@@ -62,6 +62,12 @@ impl Node {
             clock: Arc::new(SystemClock::default()),
             budget_bytes: 256 << 20,
         }
+    }
+
+    /// A node whose clock stands still until the test moves it.
+    pub fn in_frozen_time() -> (Self, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::new(Timestamp::new(now())));
+        (Self { clock: Arc::<ManualClock>::clone(&clock), ..Self::new() }, clock)
     }
 
     pub fn path(&self) -> &Path {
