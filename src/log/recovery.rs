@@ -172,12 +172,13 @@ impl<'a> Recovery<'a> {
         Ok((sealed, None))
     }
 
-    /// Was the segment before `next_base` (the last one, if there is none) perhaps not whole on disk?
+    /// Was the segment before `next_base` (the last one, if there is none) perhaps not whole on disk? One that ends right at the
+    /// recovery point may have been the active one at that time: then what sealed it was written later.
     pub(super) fn is_dirty(&self, next_base: Option<Offset>) -> bool {
         match self.args.start {
             StartMode::Clean => false,
             StartMode::Unclean { recovery_point } => {
-                next_base.is_none_or(|next| next > recovery_point)
+                next_base.is_none_or(|next| next >= recovery_point)
             }
         }
     }
