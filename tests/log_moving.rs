@@ -117,8 +117,11 @@ impl Pace for Steps {
     }
 }
 
+/// Start, end, first open transaction, records, producers.
+type State = (Offset, Offset, Option<Offset>, Vec<u8>, String);
+
 /// What must be equal of a log: its files, but for what is written when it is closed.
-fn state(log: &Log) -> (Offset, Offset, Option<Offset>, Vec<u8>, String) {
+fn state(log: &Log) -> State {
     let view = log.view();
     let records = read_all(view, view.log_start);
     (
@@ -172,15 +175,28 @@ fn copy_along(disk: &SimulatedDisk, copy: &mut LogCopy, writer: &mut Writer, log
     }
 }
 
+/// A whole copy of a log that goes on while it is made.
+fn copied(disk: &SimulatedDisk, writer: &mut Writer, log: &mut Log) -> LogCopy {
+    let mut copy = begin(disk);
+    copy_along(disk, &mut copy, writer, log);
+    log.complete_copy(&mut copy).unwrap();
+    copy
+}
+
+/// After a kill the copy is opened as what the log was.
+fn assert_opens_as(disk: &SimulatedDisk, kept: &State) {
+    let start = StartMode::Unclean { recovery_point: kept.1 };
+    let opened = Log::open(args(disk, &target(), start, kept.0)).unwrap();
+    assert_eq!(state(&opened), *kept);
+}
+
 #[test]
 fn a_completed_copy_is_the_log_in_every_byte_and_the_log_goes_on_in_it() {
     for seed in 0..SEEDS {
         println!("seed {seed}");
         let disk = SimulatedDisk::new();
         let (mut writer, mut log) = begun(&disk, seed);
-        let mut copy = begin(&disk);
-        copy_along(&disk, &mut copy, &mut writer, &mut log);
-        log.complete_copy(&mut copy).unwrap();
+        let copy = copied(&disk, &mut writer, &mut log);
         assert_eq!(copy.end(), log.view().log_end);
         let before = state(&log);
         let old_view = Arc::clone(log.view());
@@ -213,9 +229,7 @@ fn indexes_snapshots_and_epochs_of_the_copy_are_those_of_the_log() {
         println!("seed {seed}");
         let disk = SimulatedDisk::new();
         let (mut writer, mut log) = begun(&disk, seed);
-        let mut copy = begin(&disk);
-        copy_along(&disk, &mut copy, &mut writer, &mut log);
-        log.complete_copy(&mut copy).unwrap();
+        copied(&disk, &mut writer, &mut log);
         // Closing writes what the source kept in memory, the closing time entry last: the same for both.
         let (mut moved, kept) = (files(&disk, &target()), state(&log));
         log.close().unwrap();
@@ -239,10 +253,7 @@ fn indexes_snapshots_and_epochs_of_the_copy_are_those_of_the_log() {
         };
         assert_eq!(logs(&moved), logs(&original));
         drop(log);
-        let recovery_point = kept.1;
-        let start = StartMode::Unclean { recovery_point };
-        let opened = Log::open(args(&disk, &target(), start, kept.0)).unwrap();
-        assert_eq!(state(&opened), kept);
+        assert_opens_as(&disk, &kept);
     }
 }
 
@@ -252,15 +263,10 @@ fn a_power_cut_takes_nothing_from_a_completed_copy() {
         println!("seed {seed}");
         let disk = SimulatedDisk::new();
         let (mut writer, mut log) = begun(&disk, seed);
-        let mut copy = begin(&disk);
-        copy_along(&disk, &mut copy, &mut writer, &mut log);
-        log.complete_copy(&mut copy).unwrap();
+        copied(&disk, &mut writer, &mut log);
         let kept = state(&log);
         for cut in 0..5 {
-            let crashed = disk.crashed(seed * 31 + cut);
-            let start = StartMode::Unclean { recovery_point: kept.1 };
-            let opened = Log::open(args(&crashed, &target(), start, kept.0)).unwrap();
-            assert_eq!(state(&opened), kept);
+            assert_opens_as(&disk.crashed(seed * 31 + cut), &kept);
         }
     }
 }
@@ -287,13 +293,8 @@ fn a_copy_that_was_cut_short_at_any_step_is_completed_by_the_next_life() {
         for _ in 0..below(&writer.random, 30) {
             writer.step(&disk, &mut log);
         }
-        let mut copy = begin(&disk);
-        copy_along(&disk, &mut copy, &mut writer, &mut log);
-        log.complete_copy(&mut copy).unwrap();
-        let kept = state(&log);
-        let start = StartMode::Unclean { recovery_point: kept.1 };
-        let opened = Log::open(args(&disk, &target(), start, kept.0)).unwrap();
-        assert_eq!(state(&opened), kept);
+        copied(&disk, &mut writer, &mut log);
+        assert_opens_as(&disk, &state(&log));
         let names = files(&disk, &target()).into_keys();
         assert_eq!(
             names.filter(|name| name.contains(".cleaned")).count(),

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use self::decode::Decoding;
+use self::indexes::{OffsetIndex, TimeIndex};
 use self::output::Output;
 use self::paths::{FileKind, Found};
 use super::CommandError;
@@ -112,9 +113,11 @@ fn dump_file(
         FileKind::Log(base) => segment::dump(files, arguments, found, base, output),
         FileKind::Snapshot => segment::dump(files, arguments, found, Offset::ZERO, output),
         FileKind::OffsetIndex(base) => {
-            indexes::offsets::dump(files, arguments, found, base, output)
+            indexes::dump::<OffsetIndex, _>(files, arguments, found, base, output)
         }
-        FileKind::TimeIndex(base) => indexes::times::dump(files, arguments, found, base, output),
+        FileKind::TimeIndex(base) => {
+            indexes::dump::<TimeIndex, _>(files, arguments, found, base, output)
+        }
         FileKind::AbortedIndex(base) => indexes::aborted(files, found, base, output),
         _ => small_files::dump(files, found, output),
     };

@@ -2,23 +2,87 @@
 //!
 //! Entries and batches are in the same order, so one walk over both is enough, however large they are.
 
-pub(super) mod offsets;
-pub(super) mod times;
+mod offsets;
+mod times;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::DumpError;
+pub(super) use self::offsets::OffsetIndex;
+pub(super) use self::times::TimeIndex;
 use super::entry::Entry;
 use super::output::Output;
 use super::paths::Found;
+use super::stream::Entries;
 use super::walk::{Step, Walk};
+use super::{DumpArguments, DumpError, OffsetRange};
 use crate::env::{FileSystem, OpenMode};
 use crate::log::format::aborted_index::{self, ENTRY_LEN};
+use crate::log::format::entries;
 use crate::types::{Offset, Timestamp};
 
 /// An index of aborted transactions above this is not one: it would be 30 million transactions in a segment.
 const ABORTED_BYTES_MAX: u64 = 1 << 30;
+
+/// One of the two indexes whose entries point into the log in its order. It knows the entry before.
+pub(super) trait IndexKind<const LEN: usize>: Sized {
+    type Entry: entries::Entry<LEN> + Copy;
+
+    /// What the file is called.
+    const NAME: &'static str;
+
+    /// Nothing was read yet of the index of the segment with this base; without a log its entries are compared with each other
+    /// alone.
+    fn begin(base: Offset, log: Option<BesideLog>) -> Self;
+
+    /// Can zeros be an entry in a file of this length? Else they are what Kafka reserves.
+    fn may_be_zero(file_bytes: u64) -> bool;
+
+    fn offset(entry: Self::Entry) -> Offset;
+
+    fn show(entry: Self::Entry) -> Entry;
+
+    /// Says what is wrong with the next entry, which begins at `at`.
+    fn check(
+        &mut self,
+        at: u64,
+        entry: Self::Entry,
+        output: &mut Output<'_>,
+    ) -> Result<(), DumpError>;
+}
+
+/// Shows an index, and checks it against the log beside it if that is asked for.
+pub(super) fn dump<K: IndexKind<LEN>, const LEN: usize>(
+    files: &dyn FileSystem,
+    arguments: &DumpArguments,
+    found: &Found,
+    base: Offset,
+    output: &mut Output<'_>,
+) -> Result<(), DumpError> {
+    let file = files.open(&found.path, OpenMode::ReadOnly).map_err(DumpError::Read)?;
+    let mut entries = Entries::<LEN>::new(file).map_err(DumpError::Read)?;
+    output.head(head(K::NAME, base, entries.file_bytes()))?;
+    let range = arguments.offsets.unwrap_or(OffsetRange::ALL);
+    let log = if arguments.verify { BesideLog::open(files, &found.path)? } else { None };
+    if arguments.verify && log.is_none() {
+        output.problem(None, "there is no log beside it")?;
+    }
+    let mut kind = K::begin(base, log);
+    while let Some((at, raw)) = entries.next().map_err(DumpError::Read)? {
+        if raw == [0; LEN] && !K::may_be_zero(entries.file_bytes()) {
+            return Ok(preallocated(at, entries.file_bytes(), output)?);
+        }
+        let entry = entries::Entry::decode(&raw, base);
+        if range.holds(K::offset(entry)) {
+            output.entry(&K::show(entry))?;
+        }
+        kind.check(at, entry, output)?;
+    }
+    match entries.torn_bytes() {
+        0 => Ok(()),
+        torn => Ok(output.problem(None, &format!("{torn} bytes behind the last entry are none"))?),
+    }
+}
 
 /// What an index points at.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +93,7 @@ struct BatchSeen {
 }
 
 /// The batches of the log that an index belongs to, by their headers.
-struct BesideLog {
+pub(super) struct BesideLog {
     walk: Walk,
     /// The batch that the walk stands at.
     current: Option<BatchSeen>,
@@ -79,10 +143,6 @@ fn log_of(index: &Path) -> PathBuf {
 
 fn head(what: &str, base: Offset, bytes: u64) -> Entry {
     Entry::new("file").with("type", what).with("baseOffset", base.get()).with("bytes", bytes)
-}
-
-fn no_log(output: &mut Output<'_>) -> io::Result<()> {
-    output.problem(None, "there is no log beside it")
 }
 
 /// Zeros that Kafka reserves behind the entries of an index in use.

@@ -2,57 +2,53 @@
 
 use std::io;
 
-use super::{BesideLog, head, no_log, preallocated};
+use super::{BesideLog, IndexKind};
+use crate::cli::dump::DumpError;
 use crate::cli::dump::entry::Entry;
 use crate::cli::dump::output::Output;
-use crate::cli::dump::paths::Found;
-use crate::cli::dump::stream::Entries;
-use crate::cli::dump::{DumpArguments, DumpError, OffsetRange};
-use crate::env::{FileSystem, OpenMode};
-use crate::log::format::entries::Entry as _;
 use crate::log::format::offset_index::{ENTRY_LEN, OffsetEntry};
 use crate::types::Offset;
 
-pub(in crate::cli::dump) fn dump(
-    files: &dyn FileSystem,
-    arguments: &DumpArguments,
-    found: &Found,
-    base: Offset,
-    output: &mut Output<'_>,
-) -> Result<(), DumpError> {
-    let file = files.open(&found.path, OpenMode::ReadOnly).map_err(DumpError::Read)?;
-    let mut entries = Entries::<ENTRY_LEN>::new(file).map_err(DumpError::Read)?;
-    output.head(head("offset index", base, entries.file_bytes()))?;
-    let range = arguments.offsets.unwrap_or(OffsetRange::ALL);
-    let mut log = if arguments.verify { BesideLog::open(files, &found.path)? } else { None };
-    if arguments.verify && log.is_none() {
-        no_log(output)?;
-    }
-    let mut before = OffsetEntry { offset: base.plus(-1), position: 0 };
-    while let Some((at, raw)) = entries.next().map_err(DumpError::Read)? {
-        if raw == [0; ENTRY_LEN] {
-            return Ok(preallocated(at, entries.file_bytes(), output)?);
-        }
-        let entry = OffsetEntry::decode(&raw, base);
-        if range.holds(entry.offset) {
-            let position = u64::from(entry.position);
-            let shown = Entry::new("entry").with("offset", entry.offset.get());
-            output.entry(&shown.with("position", position))?;
-        }
-        let in_order = check_order(at, before, entry, output)?;
-        if let Some(log) = log.as_mut().filter(|_| in_order) {
-            check(at, entry, log, output)?;
-        }
-        before = entry;
-    }
-    torn(&entries, output)?;
-    Ok(())
+/// The entry before, and the log.
+pub(in crate::cli::dump) struct OffsetIndex {
+    before: OffsetEntry,
+    log: Option<BesideLog>,
 }
 
-fn torn(entries: &Entries<ENTRY_LEN>, output: &mut Output<'_>) -> io::Result<()> {
-    match entries.torn_bytes() {
-        0 => Ok(()),
-        torn => output.problem(None, &format!("{torn} bytes behind the last entry are none")),
+impl IndexKind<ENTRY_LEN> for OffsetIndex {
+    type Entry = OffsetEntry;
+
+    const NAME: &'static str = "offset index";
+
+    fn begin(base: Offset, log: Option<BesideLog>) -> Self {
+        Self { before: OffsetEntry { offset: base.plus(-1), position: 0 }, log }
+    }
+
+    fn may_be_zero(_file_bytes: u64) -> bool {
+        false
+    }
+
+    fn offset(entry: OffsetEntry) -> Offset {
+        entry.offset
+    }
+
+    fn show(entry: OffsetEntry) -> Entry {
+        let shown = Entry::new("entry").with("offset", entry.offset.get());
+        shown.with("position", u64::from(entry.position))
+    }
+
+    fn check(
+        &mut self,
+        at: u64,
+        entry: OffsetEntry,
+        output: &mut Output<'_>,
+    ) -> Result<(), DumpError> {
+        let before = std::mem::replace(&mut self.before, entry);
+        let in_order = check_order(at, before, entry, output)?;
+        match &mut self.log {
+            Some(log) if in_order => check(at, entry, log, output),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -2,82 +2,62 @@
 
 use std::io;
 
-use super::{BesideLog, head, no_log, preallocated};
+use super::{BesideLog, IndexKind};
+use crate::cli::dump::DumpError;
 use crate::cli::dump::entry::Entry;
 use crate::cli::dump::output::Output;
-use crate::cli::dump::paths::Found;
-use crate::cli::dump::stream::Entries;
-use crate::cli::dump::{DumpArguments, DumpError, OffsetRange};
-use crate::env::{FileSystem, OpenMode};
-use crate::log::format::entries::Entry as _;
 use crate::log::format::time_index::{ENTRY_LEN, TimeEntry};
 use crate::types::{Offset, Timestamp};
 
-pub(in crate::cli::dump) fn dump(
-    files: &dyn FileSystem,
-    arguments: &DumpArguments,
-    found: &Found,
-    base: Offset,
-    output: &mut Output<'_>,
-) -> Result<(), DumpError> {
-    let file = files.open(&found.path, OpenMode::ReadOnly).map_err(DumpError::Read)?;
-    let mut entries = Entries::<ENTRY_LEN>::new(file).map_err(DumpError::Read)?;
-    output.head(head("time index", base, entries.file_bytes()))?;
-    let range = arguments.offsets.unwrap_or(OffsetRange::ALL);
-    let log = if arguments.verify { BesideLog::open(files, &found.path)? } else { None };
-    if arguments.verify && log.is_none() {
-        no_log(output)?;
-    }
-    let mut times = TimesBesideLog { log, largest: Timestamp::NONE };
-    let mut before = TimeEntry { timestamp: Timestamp::NONE, offset: base };
-    while let Some((at, raw)) = entries.next().map_err(DumpError::Read)? {
-        // A single entry of zeros is one: a record of 1970.
-        if raw == [0; ENTRY_LEN] && entries.file_bytes() > ENTRY_LEN as u64 {
-            return Ok(preallocated(at, entries.file_bytes(), output)?);
-        }
-        let entry = TimeEntry::decode(&raw, base);
-        if range.holds(entry.offset) {
-            let shown = Entry::new("entry").time("timestamp", entry.timestamp);
-            output.entry(&shown.with("offset", entry.offset.get()))?;
-        }
-        if check_order(at, before, entry, output)? {
-            times.check(at, entry, output)?;
-        }
-        before = entry;
-    }
-    match entries.torn_bytes() {
-        0 => Ok(()),
-        torn => Ok(output.problem(None, &format!("{torn} bytes behind the last entry are none"))?),
-    }
-}
-
-fn check_order(
-    at: u64,
+/// The entry before, the log, and the largest timestamp of what the walk has passed.
+pub(in crate::cli::dump) struct TimeIndex {
     before: TimeEntry,
-    entry: TimeEntry,
-    output: &mut Output<'_>,
-) -> io::Result<bool> {
-    if entry.timestamp > before.timestamp && entry.offset >= before.offset {
-        return Ok(true);
-    }
-    let text = format!(
-        "timestamp {} up to offset {} follows timestamp {} up to offset {}",
-        entry.timestamp, entry.offset, before.timestamp, before.offset
-    );
-    output.problem(Some(at), &text)?;
-    Ok(false)
-}
-
-/// The log, and the largest timestamp of what the walk has passed.
-struct TimesBesideLog {
     log: Option<BesideLog>,
     largest: Timestamp,
 }
 
-impl TimesBesideLog {
+impl IndexKind<ENTRY_LEN> for TimeIndex {
+    type Entry = TimeEntry;
+
+    const NAME: &'static str = "time index";
+
+    fn begin(base: Offset, log: Option<BesideLog>) -> Self {
+        let before = TimeEntry { timestamp: Timestamp::NONE, offset: base };
+        Self { before, log, largest: Timestamp::NONE }
+    }
+
+    /// A single entry of zeros is one: a record of 1970.
+    fn may_be_zero(file_bytes: u64) -> bool {
+        file_bytes <= ENTRY_LEN as u64
+    }
+
+    fn offset(entry: TimeEntry) -> Offset {
+        entry.offset
+    }
+
+    fn show(entry: TimeEntry) -> Entry {
+        let shown = Entry::new("entry").time("timestamp", entry.timestamp);
+        shown.with("offset", entry.offset.get())
+    }
+
+    fn check(
+        &mut self,
+        at: u64,
+        entry: TimeEntry,
+        output: &mut Output<'_>,
+    ) -> Result<(), DumpError> {
+        let before = std::mem::replace(&mut self.before, entry);
+        if check_order(at, before, entry, output)? {
+            self.check_with_log(at, entry, output)?;
+        }
+        Ok(())
+    }
+}
+
+impl TimeIndex {
     /// Kafka's check: a batch ends with the offset and has the timestamp. And one more, which time searches rely on: nothing
     /// before it is newer.
-    fn check(
+    fn check_with_log(
         &mut self,
         at: u64,
         entry: TimeEntry,
@@ -105,4 +85,21 @@ impl TimesBesideLog {
             format!("timestamp {} is entered for offset {}, {what}", entry.timestamp, entry.offset);
         Ok(output.problem(Some(at), &text)?)
     }
+}
+
+fn check_order(
+    at: u64,
+    before: TimeEntry,
+    entry: TimeEntry,
+    output: &mut Output<'_>,
+) -> io::Result<bool> {
+    if entry.timestamp > before.timestamp && entry.offset >= before.offset {
+        return Ok(true);
+    }
+    let text = format!(
+        "timestamp {} up to offset {} follows timestamp {} up to offset {}",
+        entry.timestamp, entry.offset, before.timestamp, before.offset
+    );
+    output.problem(Some(at), &text)?;
+    Ok(false)
 }
