@@ -120,6 +120,14 @@ pub trait FileSystem: Send + Sync + Debug {
             Err(e) => Err(e),
         }
     }
+
+    /// Removes a file that may be gone already.
+    fn remove_if_there(&self, path: &Path) -> io::Result<()> {
+        match self.remove_file(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How much of a range of a file is in the page cache.

@@ -54,10 +54,7 @@ pub(super) fn move_away(
 ) -> io::Result<()> {
     let log = segment.files.path(FileKind::Log);
     if files.stat(&log)?.is_none_or(|stat| stat.len_bytes == 0) {
-        return match files.remove_file(&log) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        };
+        return files.remove_if_there(&log);
     }
     let cut = Cut { directory, base: segment.base, at: 0, len: 0 };
     files.rename(&log, &free_name(files, &cut)?)?;

@@ -287,7 +287,7 @@ impl<'a> Recovery<'a> {
         self.unsynced.files.extend(finished);
         let files = &active.segment.files;
         if aborted.is_empty() && !have_seen_markers(producers) {
-            remove_if_there(self.env, &files.path(FileKind::TransactionIndex))?;
+            self.env.files.remove_if_there(&files.path(FileKind::TransactionIndex))?;
         } else {
             let file = files.create(FileKind::TransactionIndex)?;
             let entries: Vec<u8> = aborted.iter().flat_map(AbortedEntry::encode).collect();
@@ -331,7 +331,7 @@ impl<'a> Recovery<'a> {
             tracing::warn!(directory = %self.directory.display(), base = %segment.base, "the segment is dropped");
             cut::move_away(self.env.files.as_ref(), segment, &self.directory)?;
             for kind in [FileKind::OffsetIndex, FileKind::TimeIndex, FileKind::TransactionIndex] {
-                remove_if_there(self.env, &segment.files.path(kind))?;
+                self.env.files.remove_if_there(&segment.files.path(kind))?;
             }
             segment.files.close();
             self.unsynced.directories.push(self.directory.to_path_buf());
@@ -387,11 +387,4 @@ fn check_batch(
         return Err(Misfit::Bad("a segment is shorter than 2^31 bytes".to_owned()));
     }
     Ok(())
-}
-
-fn remove_if_there(env: &Env, path: &Path) -> io::Result<()> {
-    match env.files.remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
-    }
 }

@@ -1,7 +1,7 @@
 //! Deleting old segments: a pure plan, a thin execution, and the removal of the files after `file.delete.delay.ms`.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::log::Log;
@@ -120,8 +120,9 @@ impl Log {
         let waiting = std::mem::take(&mut self.waiting);
         let (mut going, staying): (Vec<_>, _) = waiting.into_iter().partition(|w| w.can_go(now));
         self.waiting = staying;
+        let files = self.env.files.as_ref();
         while let Some(next) = going.pop() {
-            if let Err(error) = next.paths.iter().try_for_each(|path| self.remove_if_there(path)) {
+            if let Err(error) = next.paths.iter().try_for_each(|path| files.remove_if_there(path)) {
                 self.waiting.extend(going);
                 self.waiting.push(next);
                 return Err(error);
@@ -130,13 +131,6 @@ impl Log {
         let again = Timestamp::new(now.get().saturating_add(LOOK_AGAIN_MS));
         let due = self.waiting.iter().map(|waiting| waiting.due).min();
         Ok(due.map(|due| if due <= now { again } else { due }))
-    }
-
-    fn remove_if_there(&self, path: &Path) -> io::Result<()> {
-        match self.env.files.remove_file(path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        }
     }
 
     /// Renames files of a segment that is in no view any more, and remembers to remove them.

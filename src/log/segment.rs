@@ -216,10 +216,7 @@ impl SegmentFiles {
     pub(super) fn remove(&self) -> io::Result<()> {
         self.close();
         for kind in FileKind::OF_A_SEGMENT {
-            match self.files.remove_file(&self.path(kind)) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-                _ => {}
-            }
+            self.files.remove_if_there(&self.path(kind))?;
         }
         Ok(())
     }

@@ -119,10 +119,7 @@ impl Resume {
     /// Removes it, and the archive that it is of.
     pub fn forget(files: &dyn FileSystem, archive: &Path) -> io::Result<()> {
         for path in [progress(archive), partial(archive)] {
-            match files.remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
+            files.remove_if_there(&path)?;
         }
         Ok(())
     }

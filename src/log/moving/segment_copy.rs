@@ -51,12 +51,7 @@ impl Target {
 
     /// Removes a file that may be there.
     pub(super) fn remove(&self, path: &Path) -> Result<(), CopyError> {
-        match self.files.remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(CopyError::of_target(error))
-            }
-            _ => Ok(()),
-        }
+        self.files.remove_if_there(path).map_err(CopyError::of_target)
     }
 
     /// Removes whatever there is of a segment but its producer snapshot.
