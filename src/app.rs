@@ -17,7 +17,7 @@ use crate::config::{BrokerSettings, Overrides, refuse_restart_only};
 use crate::env::{self, ByteBudget, Env, Shutdown};
 use crate::gateway::{BoundGateway, Gateway};
 use crate::kafka::network::{self, BindError, Server};
-use crate::metadata::{ConfigResource, Endpoint, Image, MetadataError};
+use crate::metadata::{ConfigResource, Endpoint, Image, OpenMetadataError};
 use crate::observe::{Health, Metrics, Phase};
 use crate::storage::OpenDirectoryError;
 
@@ -54,7 +54,7 @@ pub enum StartError {
     },
     /// The metadata log cannot be used.
     #[error(transparent)]
-    Metadata(#[from] MetadataError),
+    Metadata(#[from] OpenMetadataError),
 }
 
 /// Closing the logs panicked, which has been reported when it happened. The stop is not marked as clean.

@@ -161,9 +161,8 @@ impl Planner {
     /// Takes the next block of producer ids.
     pub fn allocate_producer_ids(&mut self) -> Result<ProducerIdBlock, MetadataError> {
         let first = self.builder.image_but_topics().next_producer_id;
-        let next = first.get().checked_add(PRODUCER_ID_BLOCK).ok_or_else(|| {
-            MetadataError::Unusable("the metadata log has no producer ids left".to_owned())
-        })?;
+        let next = first.get().checked_add(PRODUCER_ID_BLOCK);
+        let next = next.ok_or(MetadataError::NoProducerIds)?;
         self.emit(MetadataRecord::ProducerIds(ProducerIds {
             broker_id: self.local.id,
             broker_epoch: self.local.epoch,

@@ -17,7 +17,7 @@ mod store;
 pub use apply::{ApplyError, ImageBuilder, Replay};
 pub use image::{ConfigResource, Image, METADATA_VERSION, PartitionState, QuorumState, Topic};
 pub use journal::Voter;
-pub use opening::{FoundMetadata, Understood};
+pub use opening::{FoundMetadata, OpenMetadataError, Understood};
 pub use records::{Endpoint, OpaqueKey, RegisterBroker as BrokerRegistration, SupportedFeature};
 pub use serving::Serving;
 pub use store::{

@@ -1,6 +1,7 @@
 //! Opens a metadata log in two steps: [`Understood::read`] reads it and checks that this node may go on with it, and changes
 //! nothing; [`open`] writes what a start writes, formatting a log that is new.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,13 +11,32 @@ use super::journal::{self, BatchWriter, ControlRecord, Journal, LoadError, Loade
 use super::lifecycle::{self, Formatted, Node};
 use super::records::MetadataRecord;
 use super::serving::{self, Serving};
-use super::store::{MetadataError, OpenMetadata, put};
+use super::store::{OpenMetadata, put};
 use crate::env::FileSystem;
 use crate::storage::METADATA_DIRECTORY;
 use crate::types::{DirectoryId, LeaderEpoch, Offset, TopicPartition};
 
 /// Features of a directory that Kafka 4.0 to 4.3 formatted and never started on.
 const BOOTSTRAP_CHECKPOINT: &str = "bootstrap.checkpoint";
+
+/// Why a metadata log is not gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenMetadataError {
+    /// It could not be written.
+    #[error("the metadata log cannot be written: {0}")]
+    Journal(io::Error),
+    /// Files found cannot be used; the text says what to do.
+    #[error("{0}")]
+    Unusable(String),
+    /// The log is in order, but holds what this release does not serve.
+    #[error("{} cannot be served, and nothing was changed: {}", .directory.display(), .refusals.join("; "))]
+    CannotServe {
+        /// The metadata log.
+        directory: PathBuf,
+        /// What, and the way out of each.
+        refusals: Vec<String>,
+    },
+}
 
 /// A log that this node leads.
 pub struct Opened {
@@ -49,7 +69,7 @@ pub struct Understood {
 
 impl Understood {
     /// Reads the log and refuses it for whatever cannot be served. Blocks.
-    pub fn read(files: &dyn FileSystem, found: &FoundMetadata) -> Result<Self, MetadataError> {
+    pub fn read(files: &dyn FileSystem, found: &FoundMetadata) -> Result<Self, OpenMetadataError> {
         let directory = found.directory.join(METADATA_DIRECTORY);
         let cluster_id = found.cluster_id.as_deref().unwrap_or_default();
         let mut loaded = journal::load(files, &directory, cluster_id)?;
@@ -65,7 +85,7 @@ impl Understood {
         };
         let refusals = serving::refusals(&loaded.image, &found.serving);
         if !refusals.is_empty() {
-            return Err(MetadataError::CannotServe { directory, refusals });
+            return Err(OpenMetadataError::CannotServe { directory, refusals });
         }
         Ok(Self { loaded, formatted })
     }
@@ -83,7 +103,7 @@ impl Understood {
 
 /// Goes on with a log that was understood. One sync for a log that was there; three for a new one, the log directory's own
 /// names included.
-pub fn open(args: &OpenMetadata, understood: Understood) -> Result<Opened, MetadataError> {
+pub fn open(args: &OpenMetadata, understood: Understood) -> Result<Opened, OpenMetadataError> {
     let Understood { mut loaded, formatted } = understood;
     loaded.image.cluster_id.clone_from(&args.cluster_id);
     let node = Node {
@@ -114,12 +134,12 @@ fn lead(
     loaded: Loaded,
     election: Vec<ControlRecord>,
     transition: Vec<MetadataRecord>,
-) -> Result<Opened, MetadataError> {
+) -> Result<Opened, OpenMetadataError> {
     let image = loaded.image.clone();
     let epoch = LeaderEpoch::new(loaded.last_epoch.get().saturating_add(1));
     let directory = args.directory.join(METADATA_DIRECTORY);
     let mut journal = Journal::resume(Arc::clone(&args.env.files), directory, loaded, epoch)
-        .map_err(journal_error)?;
+        .map_err(OpenMetadataError::Journal)?;
     let now = args.env.clock.wall();
     let mut start = Start { batches: journal.writer(now), image };
     start.elect(election)?;
@@ -127,7 +147,7 @@ fn lead(
     let broker_epoch = start.batches.next_offset().get();
     start.put(vec![node.registration(&start.image, args.env.random.uuid(), broker_epoch)])?;
     start.put(node.take_lead(&start.image, broker_epoch))?;
-    journal.append(&start.batches, now).map_err(journal_error)?;
+    journal.append(&start.batches, now).map_err(OpenMetadataError::Journal)?;
     Ok(Opened { journal, image: start.image, node, broker_epoch })
 }
 
@@ -138,7 +158,7 @@ struct Start {
 }
 
 impl Start {
-    fn elect(&mut self, records: Vec<ControlRecord>) -> Result<(), MetadataError> {
+    fn elect(&mut self, records: Vec<ControlRecord>) -> Result<(), OpenMetadataError> {
         self.batches.control(&records);
         let mut builder = ImageBuilder::new(std::mem::take(&mut self.image));
         for record in records {
@@ -148,7 +168,7 @@ impl Start {
         Ok(())
     }
 
-    fn put(&mut self, records: Vec<MetadataRecord>) -> Result<(), MetadataError> {
+    fn put(&mut self, records: Vec<MetadataRecord>) -> Result<(), OpenMetadataError> {
         let mut builder = ImageBuilder::new(std::mem::take(&mut self.image));
         records.iter().try_for_each(|record| builder.apply(record)).map_err(contradiction)?;
         let level = builder.image_but_topics().metadata_version();
@@ -163,7 +183,7 @@ fn read_formatted(
     files: &dyn FileSystem,
     directory: &Path,
     loaded: &mut Loaded,
-) -> Result<Formatted, MetadataError> {
+) -> Result<Formatted, OpenMetadataError> {
     let path = directory.join(BOOTSTRAP_CHECKPOINT);
     let Some(bytes) = files.read(&path).map_err(|e| unreadable(&path, &e))? else {
         return Ok(Formatted::ByUs);
@@ -171,7 +191,7 @@ fn read_formatted(
     let end = loaded.image.end_offset;
     let mut replay = Replay::new(std::mem::take(&mut loaded.image));
     journal::replay_snapshot(&bytes, &mut replay).map_err(|reason| {
-        MetadataError::Unusable(format!(
+        OpenMetadataError::Unusable(format!(
             "{}: {reason}; remove it to start at the feature levels of Kafka 4.0",
             path.display()
         ))
@@ -181,31 +201,27 @@ fn read_formatted(
 }
 
 /// A new metadata log would disown the partitions that lie there.
-fn refuse_orphans(found: &FoundMetadata) -> Result<(), MetadataError> {
+fn refuse_orphans(found: &FoundMetadata) -> Result<(), OpenMetadataError> {
     match &found.partition {
         None => Ok(()),
-        Some(partition) => Err(MetadataError::Unusable(format!(
+        Some(partition) => Err(OpenMetadataError::Unusable(format!(
             "{} holds no metadata log, but there are partitions such as {partition}: restore {METADATA_DIRECTORY} from a backup, set metadata.log.dir to the directory that has it, or choose an empty directory",
             found.directory.display(),
         ))),
     }
 }
 
-fn unreadable(path: &Path, e: &std::io::Error) -> MetadataError {
-    MetadataError::Unusable(format!("{} cannot be read: {e}", path.display()))
+fn unreadable(path: &Path, e: &io::Error) -> OpenMetadataError {
+    OpenMetadataError::Unusable(format!("{} cannot be read: {e}", path.display()))
 }
 
-fn journal_error(e: std::io::Error) -> MetadataError {
-    MetadataError::Journal(Arc::new(e))
-}
-
-fn contradiction(e: ApplyError) -> MetadataError {
-    MetadataError::Unusable(format!(
+fn contradiction(e: ApplyError) -> OpenMetadataError {
+    OpenMetadataError::Unusable(format!(
         "the metadata log contradicts itself: {e}; restore it from a backup"
     ))
 }
 
-impl From<LoadError> for MetadataError {
+impl From<LoadError> for OpenMetadataError {
     fn from(e: LoadError) -> Self {
         Self::Unusable(e.to_string())
     }

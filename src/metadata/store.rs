@@ -16,7 +16,7 @@ use super::changes::{LocalBroker, Planner};
 use super::image::{ConfigResource, Image};
 use super::journal::{BatchWriter, Journal};
 use super::lifecycle::Node;
-use super::opening::{self, FoundMetadata, Understood};
+use super::opening::{self, FoundMetadata, OpenMetadataError, Understood};
 use super::records::{Endpoint, MetadataRecord, transactions_supported};
 use super::serving::Serving;
 use crate::env::{EntryKind, Env};
@@ -65,9 +65,9 @@ impl OpenMetadata {
         }
     }
 
-    fn to_found(&self) -> Result<FoundMetadata, MetadataError> {
+    fn to_found(&self) -> Result<FoundMetadata, OpenMetadataError> {
         let listed = self.env.files.list(&self.directory).map_err(|e| {
-            MetadataError::Unusable(format!("{} cannot be read: {e}", self.directory.display()))
+            OpenMetadataError::Unusable(format!("{} cannot be read: {e}", self.directory.display()))
         })?;
         let directories = listed.iter().filter(|entry| entry.kind == EntryKind::Directory);
         let mut partitions =
@@ -151,17 +151,9 @@ pub enum MetadataError {
     /// The journal could not be written; final.
     #[error("the metadata log cannot be written: {0}")]
     Journal(Arc<io::Error>),
-    /// Files found cannot be used; the text says what to do.
-    #[error("{0}")]
-    Unusable(String),
-    /// The log is in order, but holds what this release does not serve.
-    #[error("{} cannot be served, and nothing was changed: {}", .directory.display(), .refusals.join("; "))]
-    CannotServe {
-        /// The metadata log.
-        directory: PathBuf,
-        /// What, and the way out of each.
-        refusals: Vec<String>,
-    },
+    /// All producer ids were handed out.
+    #[error("the metadata log has no producer ids left")]
+    NoProducerIds,
 }
 
 /// Sees each change; see [`MetadataStore::subscribe`].
@@ -204,7 +196,7 @@ type Done = OnceLock<Result<(), Arc<io::Error>>>;
 
 impl MetadataStore {
     /// Reads the metadata log of a node with one log directory and goes on with it: see [`MetadataStore::lead`].
-    pub fn open(args: OpenMetadata) -> Result<Self, MetadataError> {
+    pub fn open(args: OpenMetadata) -> Result<Self, OpenMetadataError> {
         let files = args.env.files.as_ref();
         let understood = Understood::read(files, &args.to_found()?)?;
         Self::lead(args, understood)
@@ -212,7 +204,7 @@ impl MetadataStore {
 
     /// Goes on with a metadata log that was understood: formats it if it is new, registers this node in a new epoch and makes
     /// it leader of what it may lead. Blocks.
-    pub fn lead(args: OpenMetadata, understood: Understood) -> Result<Self, MetadataError> {
+    pub fn lead(args: OpenMetadata, understood: Understood) -> Result<Self, OpenMetadataError> {
         let opened = opening::open(&args, understood)?;
         Ok(Self {
             directory: args.directory,

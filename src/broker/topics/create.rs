@@ -141,8 +141,7 @@ impl From<MetadataError> for CreateTopicError {
             MetadataError::UnknownTopic
             | MetadataError::PartitionCountChanged(_)
             | MetadataError::Journal(_)
-            | MetadataError::Unusable(_)
-            | MetadataError::CannotServe { .. } => Self::Storage(error.to_string()),
+            | MetadataError::NoProducerIds => Self::Storage(error.to_string()),
         }
     }
 }

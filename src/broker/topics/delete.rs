@@ -89,8 +89,7 @@ impl Broker {
                     error @ (MetadataError::TopicExists(_)
                     | MetadataError::PartitionCountChanged(_)
                     | MetadataError::Journal(_)
-                    | MetadataError::Unusable(_)
-                    | MetadataError::CannotServe { .. }),
+                    | MetadataError::NoProducerIds),
                 ) => Err(DeleteTopicError::Storage(error.to_string())),
             };
         }

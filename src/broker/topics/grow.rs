@@ -89,8 +89,7 @@ impl From<MetadataError> for GrowTopicError {
             MetadataError::TopicExists(_)
             | MetadataError::PartitionCountChanged(_)
             | MetadataError::Journal(_)
-            | MetadataError::Unusable(_)
-            | MetadataError::CannotServe { .. } => Self::Storage(error.to_string()),
+            | MetadataError::NoProducerIds => Self::Storage(error.to_string()),
         }
     }
 }

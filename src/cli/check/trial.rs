@@ -10,7 +10,7 @@ use crate::broker::{Broker, Lookup, Partition};
 use crate::cli::CommandError;
 use crate::config::BrokerSettings;
 use crate::env::{Change, Env, FileSystem, Overlay};
-use crate::metadata::{Image, MetadataError, OpaqueKey};
+use crate::metadata::{Image, OpaqueKey, OpenMetadataError};
 use crate::storage::{Checkpoint, LastStop};
 use crate::types::{Offset, PartitionIndex};
 
@@ -48,7 +48,7 @@ pub(super) fn run(
 
 fn reasons(refused: StartError) -> Vec<String> {
     match refused {
-        StartError::Metadata(MetadataError::CannotServe { refusals, .. }) => refusals,
+        StartError::Metadata(OpenMetadataError::CannotServe { refusals, .. }) => refusals,
         other => vec![other.to_string()],
     }
 }
