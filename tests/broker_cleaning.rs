@@ -16,8 +16,7 @@ use highwater::broker::{Acks, Lookup};
 use highwater::config::{BrokerSettings, Sources};
 use highwater::log::builder::{BatchBuilder, BatchTemplate};
 use highwater::log::scan::scan;
-use highwater::metadata::{ConfigChange, ConfigResource};
-use highwater::types::{Timestamp, TopicName};
+use highwater::types::Timestamp;
 use support::broker::{Life, Node, now};
 use support::logs::bytes_of;
 
@@ -102,16 +101,6 @@ async fn of_each_key_the_newest_record_stays_at_its_offset() {
     node.check();
 }
 
-fn set_policy(life: &Life, topic: &str, policy: &str) {
-    let change = ConfigChange {
-        resource: ConfigResource::Topic(TopicName::new(topic).unwrap()),
-        key: "cleanup.policy".to_owned(),
-        value: Some(policy.to_owned()),
-    };
-    life.broker.metadata.change_configs(vec![change]).expect("changed");
-    life.broker.apply_image();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fetch_at_every_offset_of_a_cleaned_range_gets_on() {
     let node = node(&[]);
@@ -138,7 +127,7 @@ async fn a_changed_policy_changes_neither_offsets_nor_what_is_read() {
     cleaned(&node, &life, "t", |left| left < 30).await;
     let values = life.values("t", 0, 0).await;
     for policy in ["delete", "compact,delete", "compact"] {
-        set_policy(&life, "t", policy);
+        life.configure("t", &[("cleanup.policy", policy)]);
         assert_eq!(life.values("t", 0, 0).await, values, "{policy}");
         life.stop().await;
         life = node.start();
@@ -157,7 +146,7 @@ async fn a_topic_that_becomes_compacted_is_cleaned() {
     life.create("t", 1, &COMPACT[1..]);
     send(&life, "t", 0, 100).await;
     assert_eq!(life.values("t", 0, 0).await.len(), 100);
-    set_policy(&life, "t", "compact");
+    life.configure("t", &[("cleanup.policy", "compact")]);
     cleaned(&node, &life, "t", |left| left < 30).await;
     life.stop().await;
 }
@@ -177,13 +166,7 @@ async fn a_damaged_log_is_left_alone_and_the_others_are_cleaned() {
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[70] ^= 1;
     std::fs::write(&file, bytes).unwrap();
-    let change = ConfigChange {
-        resource: ConfigResource::Topic(TopicName::new("bad").unwrap()),
-        key: "min.cleanable.dirty.ratio".to_owned(),
-        value: Some("0.0".to_owned()),
-    };
-    life.broker.metadata.change_configs(vec![change]).expect("changed");
-    life.broker.apply_image();
+    life.configure("bad", &[("min.cleanable.dirty.ratio", "0.0")]);
     life.create("good", 1, COMPACT);
     send(&life, "good", 0, 100).await;
     cleaned(&node, &life, "good", |left| left < 30).await;

@@ -11,8 +11,7 @@ mod support;
 
 use highwater::broker::{Acks, FetchError, OffsetQuery};
 use highwater::env::{Clock, ManualClock};
-use highwater::metadata::{ConfigChange, ConfigResource};
-use highwater::types::{Offset, TopicName};
+use highwater::types::Offset;
 use support::batches::batch;
 use support::broker::{Life, Node, only, values_in};
 use support::logs::bytes_of;
@@ -47,16 +46,6 @@ async fn read_whole(life: &Life) -> Vec<(i64, String)> {
             from = values.last().unwrap().0 + 1;
         }
     }
-}
-
-fn set(life: &Life, topic: &str, key: &str, value: &str) {
-    let change = ConfigChange {
-        resource: ConfigResource::Topic(TopicName::new(topic).unwrap()),
-        key: key.to_owned(),
-        value: Some(value.to_owned()),
-    };
-    life.broker.metadata.change_configs(vec![change]).expect("changed");
-    life.broker.apply_image();
 }
 
 async fn send_at(life: &Life, partition: i32, timestamp: i64) {
@@ -206,7 +195,7 @@ async fn a_changed_retention_acts_without_a_restart() {
     clock.advance_ms(1_000 * PASS_MS);
     life.broker.run_due_jobs();
     assert_eq!(life.values("t", 0, 0).await.len(), 1, "without a limit nothing goes");
-    set(&life, "t", "retention.ms", "5000");
+    life.configure("t", &[("retention.ms", "5000")]);
     passes_until(&life, &clock, "t", 1).await;
     assert_eq!(life.values("kept", 0, 0).await.len(), 1);
     life.stop().await;

@@ -13,9 +13,8 @@ use highwater::broker::CONSUMER_OFFSETS;
 use highwater::config::Sources;
 use highwater::coordinator::groups::{GroupCommand, GroupReply};
 use highwater::log::scan;
-use highwater::metadata::{ConfigChange, ConfigResource};
 use highwater::observe::CoordinatorOf;
-use highwater::types::{Outcome, TopicName, TransactionVersion};
+use highwater::types::{Outcome, TransactionVersion};
 use kafka_protocol::messages::TxnOffsetCommitRequest;
 use kafka_protocol::messages::txn_offset_commit_request::{
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
@@ -189,13 +188,7 @@ async fn the_cleaner_changes_nothing_of_what_counts_and_what_is_pending() {
         ("min.cleanable.dirty.ratio", "0.01"),
         ("file.delete.delay.ms", "0"),
     ];
-    let change = |(key, value): (&str, &str)| ConfigChange {
-        resource: ConfigResource::Topic(TopicName::new(CONSUMER_OFFSETS).unwrap()),
-        key: key.to_owned(),
-        value: Some(value.to_owned()),
-    };
-    life.broker.metadata.change_configs(small.map(change).to_vec()).expect("changed");
-    life.broker.apply_image();
+    life.configure(CONSUMER_OFFSETS, &small);
 
     let mut producers =
         [Committer::init(&life, "one", V1).await, Committer::init(&life, "two", V2).await];

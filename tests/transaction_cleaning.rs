@@ -17,8 +17,7 @@ use highwater::coordinator::transactions::TransactionState;
 use highwater::log::batch::HEADER_LEN;
 use highwater::log::record::Records;
 use highwater::log::{AbortedTransaction, Isolation, scan};
-use highwater::metadata::{ConfigChange, ConfigResource};
-use highwater::types::{Outcome, TopicName, TransactionVersion};
+use highwater::types::{Outcome, TransactionVersion};
 use support::broker::{Life, Node, only};
 use support::logs::bytes_of;
 use support::transactions::{Producer, describe};
@@ -209,13 +208,7 @@ async fn the_cleaner_changes_nothing_of_what_the_coordinator_of_transactions_kno
     let life = node.start();
     life.create("t", 1, &[]);
     life.broker.ensure_transaction_topic().finish().await.expect("a topic");
-    let change = |(key, value): (&str, &str)| ConfigChange {
-        resource: ConfigResource::Topic(TopicName::new(TRANSACTION_STATE).unwrap()),
-        key: key.to_owned(),
-        value: Some(value.to_owned()),
-    };
-    life.broker.metadata.change_configs(SMALL.map(change).to_vec()).expect("changed");
-    life.broker.apply_image();
+    life.configure(TRANSACTION_STATE, &SMALL);
 
     let ids = ["a", "b", "c", "d"];
     let mut producers = Vec::new();

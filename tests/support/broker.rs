@@ -19,7 +19,7 @@ use highwater::env::{ByteBudget, Clock, Env, ManualClock, Shutdown, SystemClock}
 use highwater::log::batch::HEADER_LEN;
 use highwater::log::record::Records;
 use highwater::log::{Appended, Isolation, scan};
-use highwater::metadata::{NewTopic, TopicRef};
+use highwater::metadata::{ConfigChange, ConfigResource, NewTopic, TopicRef};
 use highwater::observe::{Health, Metrics};
 use highwater::storage::OpenDirectoryError;
 use highwater::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName};
@@ -190,6 +190,18 @@ impl Life {
         for created in self.broker.metadata.create_topics(vec![topic]) {
             created.expect("created");
         }
+    }
+
+    /// Changes configs of a topic past the checks of requests.
+    pub fn configure(&self, topic: &str, configs: &[(&str, &str)]) {
+        let change = |(key, value): &(&str, &str)| ConfigChange {
+            resource: ConfigResource::Topic(TopicName::new(topic).unwrap()),
+            key: (*key).to_owned(),
+            value: Some((*value).to_owned()),
+        };
+        let changes = configs.iter().map(change).collect();
+        self.broker.metadata.change_configs(changes).expect("changed");
+        self.broker.apply_image();
     }
 
     pub fn set_for_all_brokers(&self, key: &str, value: &str) {
