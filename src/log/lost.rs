@@ -17,6 +17,9 @@ use super::recovery::Recovery;
 use super::segment::{FileKind, Segment};
 use crate::types::{Offset, Outcome};
 
+/// No marker of a transaction takes more; Kafka's have 78 bytes. A damaged length must not make this read a whole segment at once.
+const MARKER_BYTES_MAX: u64 = 4 * 1024;
+
 impl Recovery<'_> {
     /// Segments with aborted transactions and without their index are to be rebuilt.
     pub(super) fn look_for_lost_aborted(&mut self, found: &mut [FoundSegment]) -> io::Result<()> {
@@ -89,6 +92,9 @@ fn has_abort_marker(segment: &Segment, len: u64) -> io::Result<bool> {
     let mut scan = segment.scan_from_start(len)?;
     while let Some(start) = scan.next()? {
         let Some(header) = start.header.filter(|header| header.is_control()) else { continue };
+        if start.size > MARKER_BYTES_MAX {
+            continue;
+        }
         let mut batch = vec![0; start.size as usize];
         log.read_at(&mut batch, start.position)?;
         if read_marker(&header, &batch).is_some_and(|marker| marker.outcome == Outcome::Abort) {
