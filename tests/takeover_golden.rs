@@ -11,9 +11,6 @@ mod support;
 
 use std::time::Duration;
 
-use highwater::app::{StartArgs, start};
-use highwater::config::{Sources, load};
-use highwater::env::Env;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Headers, Timestamp};
@@ -21,15 +18,7 @@ use rdkafka::{ClientConfig, Message, Offset, TopicPartitionList};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use support::golden::Golden;
-
-/// The settings that the nodes ran with, else what is old goes away.
-const SETTINGS: [(&str, &str); 5] = [
-    ("listeners", "PLAINTEXT://127.0.0.1:0"),
-    ("log.retention.ms", "-1"),
-    ("producer.id.expiration.ms", "2147483647"),
-    ("offsets.retention.minutes", "2147483647"),
-    ("transaction.max.timeout.ms", "2147483647"),
-];
+use support::serving::serve;
 
 /// Kafka's cleaner ran between its start and its answers.
 const CLEANED_SINCE: &str = "compacted";
@@ -39,11 +28,7 @@ async fn records_of_every_release_are_read_as_kafka_served_them() {
     for fixture in ["clean-4.4", "clean-4.3", "clean-3.9", "killed-4.4"] {
         let golden = Golden::unpack(fixture, "data.tar.gz");
         let topics = kafkas_answers(&golden.expected)["topics"].clone();
-        let set = SETTINGS.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let dirs = ("log.dirs".to_owned(), golden.root().to_str().unwrap().to_owned());
-        let flags = set.into_iter().chain([dirs]).collect();
-        let settings = load(Sources { flags, ..Sources::default() }).unwrap().settings;
-        let running = start(StartArgs { env: Env::system(), settings }).await.unwrap();
+        let running = serve(golden.root()).await;
         let address = running.addresses()[0].to_string();
         let compare = move || compare(fixture, &address, &topics);
         tokio::task::spawn_blocking(compare).await.unwrap();

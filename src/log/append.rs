@@ -85,18 +85,24 @@ impl Log {
             epochs = Arc::new(epochs.with(epoch, self.log_end));
             contents.push((LEADER_EPOCHS, leader_epochs::encode(epochs.entries())));
         }
-        if self.directory_is_new {
-            // First: `partition.metadata` tells the next life that this was done.
-            if let Some(parent) = self.directory.parent() {
-                self.env.files.sync_dir(parent)?;
-            }
-            self.directory_is_new = false;
-        }
+        // First: the epochs tell the next life that this was done.
+        self.sync_new_directory()?;
         self.write_together(&contents)?;
         self.has_metadata = true;
         self.saved_epochs = Arc::clone(&epochs);
         self.epochs = epochs;
         self.publish();
+        Ok(())
+    }
+
+    /// Makes the name of a new directory durable.
+    pub(super) fn sync_new_directory(&mut self) -> io::Result<()> {
+        if self.directory_is_new
+            && let Some(parent) = self.directory.parent()
+        {
+            self.env.files.sync_dir(parent)?;
+        }
+        self.directory_is_new = false;
         Ok(())
     }
 

@@ -31,6 +31,7 @@ mod lost;
 mod marker;
 pub mod moving;
 mod open;
+mod partition_directory;
 mod producer_checks;
 mod producers;
 mod read;

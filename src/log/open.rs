@@ -1,16 +1,16 @@
 //! Opening a log: what the directory holds, what must be recovered, and the state that comes out of it.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::active::{ActiveSegment, ActiveState};
-use super::append::{LEADER_EPOCHS, PARTITION_METADATA};
+use super::append::LEADER_EPOCHS;
 use super::epochs::Epochs;
-use super::format::{leader_epochs, partition_metadata};
+use super::format::leader_epochs;
 use super::index::{EntryCounts, SegmentIndex};
 use super::log::{Log, Unsynced};
+use super::partition_directory::PartitionDirectory;
 use super::recovery::{Loaded, Recovery};
 use super::segment::{Segment, SegmentFiles, SegmentList};
 use super::sweep;
@@ -102,9 +102,8 @@ impl Log {
         let directory: Arc<Path> = args.directory.clone().into();
         let failed = |source| OpenError::Io { directory: args.directory.clone(), source };
         let files = args.env.files.as_ref();
-        let (names, directory_is_new) = list_or_create(files, &directory).map_err(failed)?;
-        let names = sweep::finish_replacements(files, &directory, names).map_err(failed)?;
-        let has_metadata = read_metadata(&args)?;
+        let found = PartitionDirectory::find_or_make(&args)?;
+        let names = sweep::finish_replacements(files, &directory, found.names).map_err(failed)?;
         let saved_epochs = Arc::new(read_epochs(files, &directory)?);
 
         let mut recovery = Recovery::new(&args, Arc::clone(&directory), names, &saved_epochs);
@@ -120,11 +119,13 @@ impl Log {
         // What only lies outside the log need not be taken out of the file.
         let saved_epochs = Arc::new(saved_epochs.cut(loaded.log_start, log_end));
         let mut log = Self::from_loaded(args, directory, loaded, epochs, unsynced);
-        log.has_metadata = has_metadata;
-        // One that an earlier life created and never wrote to is no older for the disk.
-        log.directory_is_new = directory_is_new || !has_metadata;
+        log.has_metadata = found.has_metadata;
+        // One that an earlier life made and never wrote to is no older for the disk.
+        log.directory_is_new = found.is_new || saved_epochs.entries().is_empty();
         log.recovery_point = recovery_point;
         log.saved_epochs = saved_epochs;
+        let directory = log.directory.to_path_buf();
+        log.mend_metadata().map_err(|source| OpenError::Io { directory, source })?;
         if rewrite_epochs {
             // Found above the recovery point, which moves on: the next recovery may not look at those batches again.
             let directory = log.directory.to_path_buf();
@@ -186,36 +187,6 @@ pub(super) fn unborn_segment(args: &OpenLog, directory: &Arc<Path>, base: Offset
     let segment = Arc::new(Segment::new(base, Arc::new(files), Arc::new(index), 0));
     let state = ActiveState::empty(base, args.env.clock.wall());
     ActiveSegment::new(segment, state, &args.settings, args.env.random.next_u64())
-}
-
-/// The names in the directory, and whether it had to be created.
-fn list_or_create(
-    files: &dyn FileSystem,
-    directory: &Path,
-) -> io::Result<(BTreeSet<String>, bool)> {
-    match files.list(directory) {
-        Ok(entries) => Ok((entries.into_iter().map(|entry| entry.name).collect(), false)),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            files.create_dir_all(directory)?;
-            Ok((BTreeSet::new(), true))
-        }
-        Err(e) => Err(e),
-    }
-}
-
-/// Is there a `partition.metadata`? It must name this topic; an unreadable one is written again.
-fn read_metadata(args: &OpenLog) -> Result<bool, OpenError> {
-    let file = args.directory.join(PARTITION_METADATA);
-    let io = |source| OpenError::Io { directory: args.directory.clone(), source };
-    let Some(bytes) = args.env.files.read(&file).map_err(io)? else { return Ok(false) };
-    match partition_metadata::decode(&bytes) {
-        Ok(id) if id == args.topic_id => Ok(true),
-        Ok(found) => Err(OpenError::OtherTopic { directory: args.directory.clone(), found }),
-        Err(damage) => {
-            tracing::warn!(file = %file.display(), %damage, "partition metadata is damaged and will be written again");
-            Ok(false)
-        }
-    }
 }
 
 fn read_epochs(files: &dyn FileSystem, directory: &Path) -> Result<Epochs, OpenError> {

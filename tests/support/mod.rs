@@ -10,6 +10,7 @@ pub mod group_requests;
 pub mod groups;
 pub mod logs;
 pub mod metadata_logs;
+pub mod serving;
 pub mod simulated_disk;
 pub mod strict_check;
 pub mod transactions;

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use highwater::env::{
@@ -27,7 +27,8 @@ pub struct SimulatedDisk(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     inodes: Vec<Inode>,
-    directories: BTreeMap<PathBuf, Directory>,
+    /// The first is the root.
+    directories: Vec<Directory>,
     /// Most bytes in all files.
     limit_bytes: usize,
     /// Writes and syncs until the disk breaks.
@@ -59,7 +60,7 @@ struct Directory {
 #[derive(Clone, Copy, Debug)]
 enum Entry {
     File(usize),
-    Directory,
+    Directory(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -115,12 +116,11 @@ impl SimulatedDisk {
     /// With an empty directory `/data`, whose name is safe.
     pub fn new() -> Self {
         let mut root = Directory::default();
-        root.change(NameChange::Put("data".to_owned(), Entry::Directory));
+        root.change(NameChange::Put("data".to_owned(), Entry::Directory(1)));
         root.make_safe();
-        let data = Directory::default();
         Self(Arc::new(Mutex::new(State {
             inodes: Vec::new(),
-            directories: BTreeMap::from([("/".into(), root), ("/data".into(), data)]),
+            directories: vec![root, Directory::default()],
             limit_bytes: usize::MAX,
             operations_left: None,
         })))
@@ -155,16 +155,8 @@ impl SimulatedDisk {
         let random = SeededRandom::new(seed);
         let state = self.state();
         let inodes = state.inodes.iter().map(|inode| inode.crashed(&random)).collect();
-        let mut directories = BTreeMap::new();
-        for (path, directory) in &state.directories {
-            directories.insert(path.clone(), directory.crashed(&random));
-        }
         // A directory whose name is lost is lost with all it holds.
-        let lost: Vec<PathBuf> =
-            directories.keys().filter(|path| !is_reachable(&directories, path)).cloned().collect();
-        for path in lost {
-            directories.remove(&path);
-        }
+        let directories = state.directories.iter().map(|one| one.crashed(&random)).collect();
         Self(Arc::new(Mutex::new(State {
             inodes,
             directories,
@@ -176,13 +168,6 @@ impl SimulatedDisk {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("no test panics while it holds the disk")
     }
-}
-
-fn is_reachable(directories: &BTreeMap<PathBuf, Directory>, path: &Path) -> bool {
-    let Some(parent) = path.parent() else { return true };
-    let name = path.file_name().expect("not the root").to_string_lossy();
-    let named = directories.get(parent).is_some_and(|parent| parent.now.contains_key(&*name));
-    named && is_reachable(directories, parent)
 }
 
 impl Inode {
@@ -222,21 +207,36 @@ pub fn below(random: &SeededRandom, bound: usize) -> usize {
 
 impl State {
     fn used_bytes(&self) -> usize {
-        let entries = self.directories.values().flat_map(|directory| directory.now.values());
-        let files = entries.filter_map(|entry| match entry {
-            Entry::File(inode) => Some(self.inodes[*inode].now.len()),
-            Entry::Directory => None,
+        self.bytes_below(0)
+    }
+
+    fn bytes_below(&self, directory: usize) -> usize {
+        let entries = self.directories[directory].now.values();
+        let bytes = entries.map(|entry| match entry {
+            Entry::File(inode) => self.inodes[*inode].now.len(),
+            Entry::Directory(inner) => self.bytes_below(*inner),
         });
-        files.sum()
+        bytes.sum()
     }
 
     fn directory(&mut self, path: &Path) -> io::Result<&mut Directory> {
-        self.directories.get_mut(path).ok_or_else(|| io::ErrorKind::NotFound.into())
+        let found = self.find(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(&mut self.directories[found])
+    }
+
+    fn find(&self, path: &Path) -> Option<usize> {
+        match path.parent() {
+            None => Some(0),
+            Some(_) => match self.entry(path)? {
+                Entry::Directory(found) => Some(found),
+                Entry::File(_) => None,
+            },
+        }
     }
 
     fn entry(&self, path: &Path) -> Option<Entry> {
         let (parent, name) = split(path);
-        self.directories.get(parent)?.now.get(name).copied()
+        self.directories[self.find(parent)?].now.get(name).copied()
     }
 
     /// Counts a write or sync.
@@ -262,7 +262,7 @@ impl FileSystem for SimulatedDisk {
         let mut state = self.state();
         let (parent, name) = split(path);
         let inode = match (state.entry(path), mode) {
-            (Some(Entry::Directory), _) => return Err(io::ErrorKind::IsADirectory.into()),
+            (Some(Entry::Directory(_)), _) => return Err(io::ErrorKind::IsADirectory.into()),
             (Some(_), OpenMode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
             (Some(Entry::File(inode)), _) => inode,
             (None, OpenMode::Existing | OpenMode::ReadOnly) => {
@@ -285,12 +285,12 @@ impl FileSystem for SimulatedDisk {
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
         let mut missing: Vec<&Path> = path.ancestors().collect();
-        missing.retain(|path| !state.directories.contains_key(*path));
+        missing.retain(|path| state.find(path).is_none());
         for path in missing.into_iter().rev() {
             let (parent, name) = split(path);
-            let change = NameChange::Put(name.to_owned(), Entry::Directory);
-            state.directory(parent)?.change(change);
-            state.directories.insert(path.to_owned(), Directory::default());
+            let made = Entry::Directory(state.directories.len());
+            state.directory(parent)?.change(NameChange::Put(name.to_owned(), made));
+            state.directories.push(Directory::default());
         }
         Ok(())
     }
@@ -298,7 +298,6 @@ impl FileSystem for SimulatedDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.state();
         let entry = state.entry(from).ok_or(io::ErrorKind::NotFound)?;
-        assert!(matches!(entry, Entry::File(_)), "directories are not renamed here");
         let ((from_parent, from), (to_parent, to)) = (split(from), split(to));
         if from_parent == to_parent {
             let change = NameChange::Rename(from.to_owned(), to.to_owned());
@@ -325,7 +324,6 @@ impl FileSystem for SimulatedDisk {
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
-        state.directories.retain(|directory, _| !directory.starts_with(path));
         let (parent, name) = split(path);
         state.directory(parent)?.change(NameChange::Remove(name.to_owned()));
         Ok(())
@@ -344,7 +342,7 @@ impl FileSystem for SimulatedDisk {
             name: name.clone(),
             kind: match entry {
                 Entry::File(_) => EntryKind::File,
-                Entry::Directory => EntryKind::Directory,
+                Entry::Directory(_) => EntryKind::Directory,
             },
         });
         Ok(entries.collect())
@@ -352,7 +350,7 @@ impl FileSystem for SimulatedDisk {
 
     fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
         let state = self.state();
-        if state.directories.contains_key(path) {
+        if state.find(path).is_some() {
             return Ok(Some(FileStat { len_bytes: 0, modified: Timestamp::new(0) }));
         }
         let Some(Entry::File(inode)) = state.entry(path) else { return Ok(None) };

@@ -10,6 +10,7 @@ use crate::broker::{Broker, Lookup, Partition};
 use crate::cli::CommandError;
 use crate::config::BrokerSettings;
 use crate::env::{Change, Env, FileSystem, Overlay};
+use crate::log::moving::PARTITION_METADATA;
 use crate::metadata::{Image, OpaqueKey, OpenMetadataError};
 use crate::storage::{Checkpoint, LastStop};
 use crate::types::{Offset, PartitionIndex};
@@ -183,6 +184,11 @@ fn add_changes(overlay: &Overlay, report: &mut Report) -> Result<(), CommandErro
             )),
             Change::RenamedTo(to) if is_log(&name) || to.to_string_lossy().ends_with("-stray") => {
                 report.repairs.push(format!("set {path} aside as {}", to.display()));
+            }
+            Change::Created(_) | Change::Rewritten(..) if name == PARTITION_METADATA => {
+                report
+                    .repairs
+                    .push(format!("write {path}, without which Kafka sets the partition aside"));
             }
             // An empty index of transactions only says that there are none.
             Change::Created(0) => {}
