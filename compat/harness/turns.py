@@ -47,7 +47,7 @@ class Turns:
         self.work, self.data, self.port = work, work / "data", free_port()
         self.address = f"127.0.0.1:{self.port}"
         self.settings = work / "server.properties"
-        self.settings.write_text(SETTINGS.format(node=NODE, address=self.address, controller=self.port + 300, data=self.data))
+        self.settings.write_text(SETTINGS.format(node=NODE, address=self.address, controller=self.port + 50, data=self.data))
         (work / "log4j2.properties").write_text(LOGGING)
         self.kafka, self.highwater = Kafka(self), Highwater(self)
         if first == "kafka":
