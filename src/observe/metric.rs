@@ -106,6 +106,21 @@ impl<T> PerApi<T> {
     }
 }
 
+/// Versions of one API that have a counter of their own; one more takes the rest. The highest that Kafka 4.4 has is 18.
+const VERSION_SLOTS: usize = 32;
+
+/// A counter for each version of each API: what still speaks an old one is seen by its number.
+#[derive(Debug, Default)]
+pub struct PerVersion(PerApi<[Counter; VERSION_SLOTS]>);
+
+impl PerVersion {
+    /// The counter of an API in a version. Versions that no API has share one.
+    pub fn of(&self, api_key: i16, version: i16) -> &Counter {
+        let slot = usize::try_from(version).unwrap_or(usize::MAX).min(VERSION_SLOTS - 1);
+        &self.0.of(api_key)[slot]
+    }
+}
+
 /// One metric for each value of a label that has few.
 #[derive(Debug)]
 pub struct PerLabel<L, T> {
@@ -197,6 +212,22 @@ impl<T: Expose + Quiet> Expose for PerApi<T> {
     fn expose(&self, name: &str, _labels: &str, out: &mut String) {
         for (slot, metric) in self.0.iter().enumerate().filter(|(_, metric)| !metric.is_quiet()) {
             metric.expose(name, &format!("api=\"{}\"", api_name(slot)), out);
+        }
+    }
+}
+
+impl Expose for PerVersion {
+    const TYPE: &'static str = Counter::TYPE;
+
+    /// Versions that were never used are left out.
+    fn expose(&self, name: &str, _labels: &str, out: &mut String) {
+        for (api, versions) in self.0.0.iter().enumerate() {
+            for (version, counter) in versions.iter().enumerate().filter(|(_, c)| !c.is_quiet()) {
+                let version =
+                    if version == VERSION_SLOTS - 1 { "other".into() } else { version.to_string() };
+                let labels = format!("api=\"{}\",version=\"{version}\"", api_name(api));
+                counter.expose(name, &labels, out);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Names that dashboards already query keep them: those that the JMX exporter makes of Kafka's, in lower case
 //! (`kafka_server_brokertopicmetrics_...`). What Kafka does not have is called `highwater_...`.
 
-use super::metric::{Counter, Durations, Expose, Gauge, Label, PerApi, PerLabel};
+use super::metric::{Counter, Durations, Expose, Gauge, Label, PerApi, PerLabel, PerVersion};
 
 /// Declares [`Metrics`] and its exposition: `field: Type = "name", "help";`
 macro_rules! metrics {
@@ -28,7 +28,7 @@ macro_rules! metrics {
 }
 
 metrics! {
-    requests: PerApi<Counter> = "highwater_requests_total", "Requests read, by API.";
+    requests: PerVersion = "highwater_requests_total", "Requests read, by API and version.";
     request_seconds: PerApi<Durations> = "highwater_request_duration_seconds", "Time from a request's last byte to its response's first, by API; waits included.";
     request_bytes: Counter = "highwater_request_bytes_total", "Bytes of request frames read.";
     response_bytes: Counter = "highwater_response_bytes_total", "Bytes of response frames written.";

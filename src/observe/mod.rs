@@ -13,7 +13,7 @@ mod tests;
 
 pub use health::{Health, OfflineDirectory, Phase};
 pub use logging::{InvalidLogFilter, Logging, check_log_filter, log_panics, start_logging};
-pub use metric::{Counter, Durations, Gauge, Label, PerApi, PerLabel};
+pub use metric::{Counter, Durations, Gauge, Label, PerApi, PerLabel, PerVersion};
 pub use metrics::{
     AbortCause, CleaningFailure, CloseCause, CoordinatorOf, Metrics, ReadFrom, header,
 };

@@ -52,17 +52,22 @@ fn counters_and_gauges_are_one_line_each() {
 }
 
 #[test]
-fn only_apis_in_use_are_exposed() {
+fn only_apis_and_versions_in_use_are_exposed() {
     let metrics = Metrics::default();
-    metrics.requests.of(18).increment();
-    metrics.requests.of(-1).increment();
-    metrics.requests.of(i16::MAX).increment();
+    metrics.requests.of(18, 3).increment();
+    metrics.requests.of(18, 4).increment();
+    metrics.requests.of(18, 4).increment();
+    metrics.requests.of(18, i16::MAX).increment();
+    metrics.requests.of(-1, -1).increment();
+    metrics.requests.of(i16::MAX, -1).increment();
     let text = exposed(&metrics);
     let lines: Vec<&str> =
         text.lines().filter(|line| line.starts_with("highwater_requests_total")).collect();
     let expected = [
-        "highwater_requests_total{api=\"ApiVersions\"} 1",
-        "highwater_requests_total{api=\"Unknown\"} 2",
+        "highwater_requests_total{api=\"ApiVersions\",version=\"3\"} 1",
+        "highwater_requests_total{api=\"ApiVersions\",version=\"4\"} 2",
+        "highwater_requests_total{api=\"ApiVersions\",version=\"other\"} 1",
+        "highwater_requests_total{api=\"Unknown\",version=\"other\"} 2",
     ];
     assert_eq!(lines, expected);
 }
@@ -78,8 +83,9 @@ fn apis_are_named_by_their_key() {
     ];
     for (key, name) in known {
         let metrics = Metrics::default();
-        metrics.requests.of(key).increment();
-        assert!(exposed(&metrics).contains(&format!("{{api=\"{name}\"}} 1")), "{key}");
+        metrics.requests.of(key, 0).increment();
+        let expected = format!("{{api=\"{name}\",version=\"0\"}} 1");
+        assert!(exposed(&metrics).contains(&expected), "{key}");
     }
 }
 

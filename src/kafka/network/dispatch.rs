@@ -20,6 +20,8 @@ pub type FindApi = fn(i16) -> Option<&'static Api>;
 pub struct Started {
     /// Its row, if there is one.
     pub api: Option<&'static Api>,
+    /// That the request is in, of its API; -1 if there is no row.
+    pub version: i16,
     /// What goes before the response.
     pub head: ResponseHead,
     /// When the handler was called, on the monotonic clock.
@@ -68,7 +70,7 @@ impl Dispatch {
         } else {
             return refused(read_at, format!("{} v{version} is not served", api.name));
         };
-        Started { api: Some(api), head: response_head, read_at, outcome }
+        Started { api: Some(api), version, head: response_head, read_at, outcome }
     }
 
     fn call(&mut self, api: &'static Api, version: i16, frame: Bytes) -> Outcome {
@@ -108,5 +110,5 @@ impl Dispatch {
 
 fn refused(read_at: Duration, why: String) -> Started {
     let head = ResponseHead { correlation_id: 0, tagged: false };
-    Started { api: None, head, read_at, outcome: Outcome::Close(Disconnect(why)) }
+    Started { api: None, version: -1, head, read_at, outcome: Outcome::Close(Disconnect(why)) }
 }

@@ -108,8 +108,8 @@ impl Replies {
 
     /// Takes what a handler returned for a request of `bytes`.
     pub fn push(&mut self, started: Started, bytes: usize, outbox: &mut Outbox) {
-        self.tally.read(started.api, bytes);
-        let Started { api, head, read_at, outcome } = started;
+        let Started { api, version, head, read_at, outcome } = started;
+        self.tally.read(api, version, bytes);
         let request = Request { api, head, bytes, read_at };
         self.settle(request, outcome, outbox);
     }

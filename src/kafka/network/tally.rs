@@ -24,9 +24,9 @@ impl Tally {
         Self { metrics, clock }
     }
 
-    /// A request of `bytes` has been read.
-    pub fn read(&self, api: Option<&Api>, bytes: usize) {
-        self.metrics.requests.of(key(api)).increment();
+    /// A request of `bytes` has been read, in that version of its API.
+    pub fn read(&self, api: Option<&Api>, version: i16, bytes: usize) {
+        self.metrics.requests.of(key(api), version).increment();
         self.metrics.request_bytes.add(as_u64(bytes + LENGTH_BYTES));
     }
 
