@@ -1,4 +1,4 @@
-//! The rdkafka crate as a consumer for `compat/groups`: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE].
+//! The rdkafka crate as a consumer for `compat/run groups`: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE].
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! The rdkafka crate under `compat/transactions`: `write BOOTSTRAP TOPIC`, see `compat/clients/python/txn_spec.py`.
+//! The rdkafka crate under `compat/run transactions`: `write BOOTSTRAP TOPIC`, see `compat/clients/python/txn_spec.py`.
 
 #![allow(
     clippy::disallowed_methods,

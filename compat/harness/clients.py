@@ -4,9 +4,14 @@ prints one line for each case: name, `ok` or `FAIL`, and what was wrong, separat
 import os
 import subprocess
 import sys
+import time
 
 from .programs import Go, Java, Kafkajs, Python, Rdkafka
 from .tools import CLIENTS as SOURCES, ROOT, STEP_SECONDS, highwater_binary, kafka_libraries, need_program
+
+
+CODECS = ["lz4", "zstandard", "python-snappy", "crc32c"]
+"""What kafka-python compresses with."""
 
 
 class Client:
@@ -16,8 +21,8 @@ class Client:
     program = None
     """Where one of the common ones does all that has to be done."""
 
-    def __init__(self, server):
-        self.server = server
+    def __init__(self, lab):
+        self.lab = lab
 
     def prepare(self):
         """Builds or installs it; an error text if that cannot be."""
@@ -34,17 +39,21 @@ class Client:
         return self.lines("check", prefix or self.name)
 
     def lines(self, verb, prefix):
-        command = [str(c) for c in [*self.command(), verb, self.server.address, prefix]]
+        """Of each case: name, `ok` or `FAIL`, seconds, what was wrong."""
+        command = [str(c) for c in [*self.command(), verb, self.lab.server.address, prefix]]
+        began = time.monotonic()
         try:
             done = subprocess.run(command, capture_output=True, timeout=STEP_SECONDS, cwd=ROOT, env=self.environment())
         except subprocess.TimeoutExpired:
-            return [("all", "FAIL", f"no end after {STEP_SECONDS} s")]
-        rows = [line.split("\t") for line in done.stdout.decode(errors="replace").splitlines()]
-        rows = [(row[0], row[1], row[2] if len(row) > 2 else "") for row in rows if len(row) >= 2]
+            return [("all", "FAIL", STEP_SECONDS, f"no end after {STEP_SECONDS} s")]
+        said = [line.split("\t") for line in done.stdout.decode(errors="replace").splitlines()]
+        said = [(row[0], row[1], row[2] if len(row) > 2 else "") for row in said if len(row) >= 2]
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
-            rows.append(("all", "FAIL", f"exit {done.returncode}: {' | '.join(said)}"))
-        return rows
+            last = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
+            said.append(("all", "FAIL", f"exit {done.returncode}: {' | '.join(last)}"))
+        # The program says no times of its own: its cases share the time that it took.
+        each = (time.monotonic() - began) / max(1, len(said))
+        return [(case, result, each, detail) for case, result, detail in said]
 
     def environment(self):
         return os.environ
@@ -62,6 +71,16 @@ class Kcat(Client):
     def prepare(self):
         self.program.prepare()
         return need_program("kcat", "kcat")
+
+
+class KafkaPythonClient(Client):
+    name = "kafka-python"
+    program = Python("kafka_python.py", "kafka-python==3.0.12", *CODECS, environment="kafka-python-3.0")
+
+
+class Aiokafka(Client):
+    name = "aiokafka"
+    program = Python("aiokafka_records.py", "aiokafka[all]==0.14.0")
 
 
 class HighwaterCli(Client):
@@ -110,6 +129,7 @@ class KafkajsClient(Client):
     program = Kafkajs("client.mjs")
 
 
-CLIENTS = {c.name: c for c in (Kcat, Confluent, HighwaterCli, RdkafkaCrate, JavaClient, JavaConsole, Franz, KafkajsClient)}
+CLIENTS = {c.name: c for c in (Kcat, Confluent, KafkaPythonClient, Aiokafka, HighwaterCli, RdkafkaCrate, JavaClient,
+                               JavaConsole, Franz, KafkajsClient)}
 SMOKE = ["kcat", "confluent-kafka", "highwater-cli"]
 READER = "confluent-kafka"

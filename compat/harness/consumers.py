@@ -1,4 +1,4 @@
-"""The consumer programs of compat/groups. Each is called as PROGRAM BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE] and prints the lines
+"""The consumer programs of the suite groups. Each is called as PROGRAM BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE] and prints the lines
 that `clients/python/group_progress.py` names."""
 
 from .programs import Go, Java, Kafkajs, Python, Rdkafka

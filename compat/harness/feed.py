@@ -1,4 +1,4 @@
-"""The producer and the questions of compat/groups and compat/transactions: `clients/python/group_feed.py`, and what is said of a
+"""The producer and the questions of the suites groups and transactions: `clients/python/group_feed.py`, and what is said of a
 program that fails."""
 
 import signal

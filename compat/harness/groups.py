@@ -1,4 +1,4 @@
-"""One run of compat/groups: consumer programs, a producer, kills, and what must hold in the end."""
+"""One run of the suite groups: consumer programs, a producer, kills, and what must hold in the end."""
 
 import os
 import signal

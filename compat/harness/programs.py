@@ -7,9 +7,9 @@ import sys
 from .tools import BUILT, CLIENTS as SOURCES, ROOT, TARGET, apt_install, kafka_libraries, run
 
 
-def python_environment():
-    """A Python with confluent-kafka, in an environment of its own."""
-    environment = BUILT / "python"
+def python_environment(name="python", needs=("-r", SOURCES / "python" / "requirements.txt"), **options):
+    """A Python with packages of its own; confluent-kafka, unless something else is said."""
+    environment = BUILT / name
     python = environment / "bin" / "python"
     if not (environment / "ready").exists():
         try:
@@ -17,20 +17,25 @@ def python_environment():
         except subprocess.CalledProcessError:
             apt_install("python3-venv")
             run([sys.executable, "-m", "venv", "--clear", environment])
-        run([python, "-m", "pip", "install", "-q", "-r", SOURCES / "python" / "requirements.txt"], timeout=600)
+        run([python, "-m", "pip", "install", "-q", *needs], timeout=900, **options)
         (environment / "ready").touch()
     return python
 
 
 class Python:
-    def __init__(self, program, package=None):
+    """With `needs`, packages besides those of the common environment; with `environment`, those alone in an environment of that name."""
+
+    def __init__(self, program, *needs, environment=None):
         self.program = SOURCES / "python" / program
-        self.package = package
+        self.needs, self.environment = needs, environment
 
     def prepare(self):
+        if self.environment:
+            self.python = python_environment(self.environment, self.needs)
+            return
         self.python = python_environment()
-        if self.package:
-            run([self.python, "-m", "pip", "install", "-q", self.package], timeout=600)
+        if self.needs:
+            run([self.python, "-m", "pip", "install", "-q", *self.needs], timeout=600)
 
     def command(self):
         return [self.python, self.program]

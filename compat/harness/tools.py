@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS = ROOT / "compat" / "clients"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-BUILT = TARGET / "compat"
+BUILT = Path(os.environ.get("COMPAT_CACHE", TARGET / "compat")).resolve()
+"""What is fetched and built once for all runs."""
 STEP_SECONDS = 300
 
 
@@ -56,13 +57,15 @@ def kafka_libraries():
     return Path(given) if given else maven_libraries("kafka-libraries", CLIENTS / "java" / "pom.xml", "kafka_2.13-*.jar")
 
 
-def maven_libraries(name, pom, *last, only=""):
-    """A folder with what a pom names and needs, fetched the first time; `last` are patterns of jars that it has then."""
+def maven_libraries(name, pom, *last, only="", version=None):
+    """A folder with what a pom names and needs, fetched the first time; `last` are patterns of jars that it has then. `version` is of
+    Kafka's clients, where the pom leaves that open."""
     libraries = BUILT / name
     if not all(any(libraries.glob(jar)) for jar in last):
         libraries.mkdir(parents=True, exist_ok=True)
         run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", "-DincludeScope=runtime",
-             f"-DincludeArtifactIds={only}", f"-DoutputDirectory={libraries}"], timeout=900)
+             f"-DincludeArtifactIds={only}", f"-DoutputDirectory={libraries}",
+             *([f"-Dversion.of.clients={version}"] if version else [])], timeout=900)
     return libraries
 
 

@@ -1,4 +1,4 @@
-"""The clients of compat/transactions, and what must be seen of what each has written."""
+"""The clients of the suite transactions, and what must be seen of what each has written."""
 
 import sys
 
@@ -15,7 +15,7 @@ CHECKS = ["read_committed", "read_uncommitted", "group offset"]
 
 
 def client_3_9():
-    return [maven_libraries("kafka-client-3.9", SOURCES / "java" / "client-3.9" / "pom.xml", "kafka-clients-3.9*.jar")]
+    return [maven_libraries("kafka-clients-3.9.1", SOURCES / "java" / "client" / "pom.xml", "kafka-clients-3.9*.jar")]
 
 
 CLIENTS = {

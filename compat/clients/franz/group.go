@@ -22,7 +22,7 @@ var balancers = map[string]kgo.GroupBalancer{
 	"range": kgo.RangeBalancer(), "roundrobin": kgo.RoundRobinBalancer(), "cooperative-sticky": kgo.CooperativeStickyBalancer(),
 }
 
-// group is a consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE].
+// group is a consumer for the suite groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE].
 func group(arguments []string) {
 	options := []kgo.Opt{
 		kgo.SeedBrokers(arguments[0]), kgo.ConsumeTopics(arguments[1]), kgo.ConsumerGroup(arguments[2]),

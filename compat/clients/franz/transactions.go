@@ -17,7 +17,7 @@ const (
 	late          = 15 * time.Second
 )
 
-// transactions is franz-go under compat/transactions, see compat/clients/python/txn_spec.py: `write BOOTSTRAP TOPIC` and
+// transactions is franz-go under the suite transactions, see compat/clients/python/txn_spec.py: `write BOOTSTRAP TOPIC` and
 // `read BOOTSTRAP TOPIC LEVEL`.
 func transactions(arguments []string) {
 	if arguments[0] == "read" {

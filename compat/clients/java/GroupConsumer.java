@@ -14,7 +14,7 @@ import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** A Java consumer for {@code compat/groups}: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE]. */
+/** A Java consumer for the suite {@code groups}: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE]. */
 public class GroupConsumer {
     static final int COMMIT_EVERY = 50;
     static final Map<String, String> ASSIGNORS = Map.of("range", "RangeAssignor", "roundrobin", "RoundRobinAssignor",

@@ -21,7 +21,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Kafka's own client under {@code compat/transactions}, see {@code compat/clients/python/txn_spec.py}: {@code write BOOTSTRAP TOPIC},
+ * Kafka's own client under the suite {@code transactions}, see {@code compat/clients/python/txn_spec.py}: {@code write BOOTSTRAP TOPIC},
  * {@code read BOOTSTRAP TOPIC LEVEL}, {@code transform BOOTSTRAP INPUT OUTPUT GROUP TRANSACTIONAL-ID}.
  */
 public class TransactionClient {

@@ -1,4 +1,4 @@
-// Command kafka-go is a segmentio/kafka-go consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL.
+// Command kafka-go is a segmentio/kafka-go consumer for the suite groups: BOOTSTRAP TOPIC GROUP PROTOCOL.
 package main
 
 import (

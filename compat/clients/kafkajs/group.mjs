@@ -1,4 +1,4 @@
-// A kafkajs consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL. It knows one assignor, its own.
+// A kafkajs consumer for the suite groups: BOOTSTRAP TOPIC GROUP PROTOCOL. It knows one assignor, its own.
 
 import { patient } from './common.mjs'
 

@@ -1,4 +1,4 @@
-// kafkajs under compat/transactions: `write BOOTSTRAP TOPIC`, see compat/clients/python/txn_spec.py.
+// kafkajs under the suite transactions: `write BOOTSTRAP TOPIC`, see compat/clients/python/txn_spec.py.
 
 import { patient, report } from './common.mjs'
 

@@ -1,4 +1,4 @@
-"""An aiokafka consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL."""
+"""An aiokafka consumer for the suite groups: BOOTSTRAP TOPIC GROUP PROTOCOL."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""A confluent-kafka consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE]."""
+"""A confluent-kafka consumer for the suite groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE]."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The producer and the questions of compat/groups and compat/transactions, with confluent-kafka.
+"""The producer and the questions of the suites groups and transactions, with confluent-kafka.
 
     group_feed.py produce BOOTSTRAP TOPIC [PAUSE]      numbered records to every partition, five at a time and PAUSE seconds
                                                        between, until SIGTERM; then `sent PARTITION COUNT` each

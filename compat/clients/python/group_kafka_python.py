@@ -1,4 +1,4 @@
-"""A kafka-python consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE]."""
+"""A kafka-python consumer for the suite groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE]."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the Python consumers of compat/groups have in common: what was processed, what of it is to be committed, and saying so.
+"""What the Python consumers of the suite groups have in common: what was processed, what of it is to be committed, and saying so.
 
 Every consumer program is called as BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE], ends on SIGTERM, and prints lines:
 

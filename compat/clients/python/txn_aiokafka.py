@@ -1,4 +1,4 @@
-"""aiokafka under compat/transactions: `write BOOTSTRAP TOPIC` and `read BOOTSTRAP TOPIC LEVEL`, see txn_spec."""
+"""aiokafka under the suite transactions: `write BOOTSTRAP TOPIC` and `read BOOTSTRAP TOPIC LEVEL`, see txn_spec."""
 
 import asyncio
 import sys

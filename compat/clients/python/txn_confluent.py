@@ -1,4 +1,4 @@
-"""confluent-kafka under compat/transactions.
+"""confluent-kafka under the suite transactions.
 
     txn_confluent.py write BOOTSTRAP TOPIC          the cases of `txn_spec`, one line each
     txn_confluent.py read BOOTSTRAP TOPIC LEVEL     the values that a consumer of that isolation level sees, one a line

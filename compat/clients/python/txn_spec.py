@@ -1,4 +1,4 @@
-"""What every client does under compat/transactions.
+"""What every client does under the suite transactions.
 
 A client program is called as `PROGRAM write BOOTSTRAP TOPIC`. TOPIC has three partitions, TOPIC-in has one with ten records; the
 transactional id is TOPIC-id, the group TOPIC-group. Each phase is ten records, PHASE-0 to PHASE-9, number n to partition n mod 3.

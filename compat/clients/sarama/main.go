@@ -1,4 +1,4 @@
-// Command sarama is a Sarama consumer for compat/groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE].
+// Command sarama is a Sarama consumer for the suite groups: BOOTSTRAP TOPIC GROUP PROTOCOL [INSTANCE].
 package main
 
 import (
