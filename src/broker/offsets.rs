@@ -175,7 +175,12 @@ fn answer_open(
     match question.query {
         OffsetQuery::Earliest => {
             let start = ends.view.log_start;
-            let epoch = ends.view.epoch_at(start).unwrap_or(LeaderEpoch::NONE);
+            // The next record will be of the current epoch, as Kafka notes when it becomes the leader.
+            let epoch = if start == ends.view.log_end {
+                partition.leader_epoch()
+            } else {
+                ends.view.epoch_at(start).unwrap_or(LeaderEpoch::NONE)
+            };
             Ok(untimed(start, epoch))
         }
         OffsetQuery::Latest => Ok(untimed(ends.visible(isolation), partition.leader_epoch())),
@@ -201,8 +206,7 @@ fn answer_unwritten(
     let zero_in =
         |leader_epoch| ListedOffset { offset: Offset::ZERO, leader_epoch, ..ListedOffset::NONE };
     Ok(match question.query {
-        OffsetQuery::Earliest => zero_in(LeaderEpoch::NONE),
-        OffsetQuery::Latest => zero_in(leader_epoch),
+        OffsetQuery::Earliest | OffsetQuery::Latest => zero_in(leader_epoch),
         OffsetQuery::EndOfEpoch(epoch) if epoch == leader_epoch => zero_in(epoch),
         OffsetQuery::MaxTimestamp
         | OffsetQuery::At(_)

@@ -97,7 +97,7 @@ async fn read_as_consumers_do(session: &mut Session, topic: &str) {
     assert_eq!((error, latest), (0, 0), "{topic}");
     assert!(epoch >= 0, "{topic}");
     for (timestamp, listed) in
-        [(-2, (0, 0, -1)), (-3, NONE), (-4, (0, 0, -1)), (-5, NONE), (0, NONE)]
+        [(-2, (0, 0, epoch)), (-3, NONE), (-4, (0, 0, epoch)), (-5, NONE), (0, NONE)]
     {
         assert_eq!(list(session, topic, timestamp).await, listed, "{topic} at {timestamp}");
     }
