@@ -93,7 +93,7 @@ pub static APIS: &[Api] = &[
     Api {
         key: 2,
         name: "ListOffsets",
-        versions: 1..=10,
+        versions: 1..=11,
         advertised_from: 1,
         flexible_from: 6,
         access: Access::Authenticated,
@@ -137,7 +137,7 @@ pub static APIS: &[Api] = &[
     Api {
         key: 10,
         name: "FindCoordinator",
-        versions: 0..=5,
+        versions: 0..=6,
         advertised_from: 0,
         flexible_from: 3,
         access: Access::Authenticated,
@@ -214,7 +214,7 @@ pub static APIS: &[Api] = &[
     Api {
         key: 18,
         name: "ApiVersions",
-        versions: 0..=4,
+        versions: 0..=5,
         advertised_from: 0,
         flexible_from: 3,
         access: Access::Anyone,
@@ -390,7 +390,7 @@ pub static APIS: &[Api] = &[
     Api {
         key: 42,
         name: "DeleteGroups",
-        versions: 0..=2,
+        versions: 0..=3,
         advertised_from: 0,
         flexible_from: 2,
         access: Access::Authenticated,

@@ -9,6 +9,9 @@
 mod allocator;
 mod frames;
 mod harness;
+#[allow(dead_code, reason = "answers are not decoded here")]
+#[path = "../wire/lifted.rs"]
+mod lifted;
 #[allow(dead_code, reason = "responses are not decoded here")]
 #[path = "../wire/messages.rs"]
 mod messages;

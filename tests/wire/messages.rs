@@ -5,7 +5,7 @@ use highwater::kafka::codec::fetch::GENERATED_TO;
 use kafka_protocol::messages::*;
 use kafka_protocol::protocol::{Decodable, Encodable};
 
-use crate::{topic_ids, txn_markers, txn_offsets};
+use crate::{lifted, topic_ids, txn_markers, txn_offsets};
 
 /// A message that the generated decoder read.
 pub(crate) struct Decoded {
@@ -27,21 +27,30 @@ fn recode<M: Decodable + Encodable + std::fmt::Debug>(
     Ok(Decoded { rest: body.remaining(), encoded: encoded.freeze(), text: format!("{message:?}") })
 }
 
-/// The version of the generated codec that has the layout of `version` in what clients send and get.
+/// The version of the generated codec that has the layout of `version` in what clients send and get, but for what has a
+/// reader of its own here.
 pub(crate) fn generated(key: i16, version: i16) -> i16 {
     const FETCH: i16 = 1;
-    if key == FETCH { version.min(GENERATED_TO) } else { version }
+    match key {
+        FETCH => version.min(GENERATED_TO),
+        lifted::LIST_OFFSETS => version.min(10),
+        lifted::API_VERSIONS => version.min(4),
+        lifted::WRITE_TXN_MARKERS => version.min(1),
+        lifted::DELETE_GROUPS => version.min(2),
+        _ => version,
+    }
 }
 
 macro_rules! by_key {
     ($($key:literal => $request:ident, $response:ident;)*) => {
         /// Decodes the body of a request.
         pub(crate) fn request(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
-            let version = generated(key, version);
-            let own = [topic_ids::request, txn_markers::request, txn_offsets::request];
+            let own =
+                [topic_ids::request, txn_markers::request, txn_offsets::request, lifted::request];
             if let Some(decoded) = own.iter().find_map(|read| read(key, version, &body)) {
                 return decoded;
             }
+            let version = generated(key, version);
             match key {
                 $($key => recode::<$request>(body, version),)*
                 _ => Err(format!("API {key} has no row here")),
@@ -50,11 +59,11 @@ macro_rules! by_key {
 
         /// Decodes the body of a response.
         pub(crate) fn response(key: i16, version: i16, body: Bytes) -> Result<Decoded, String> {
-            let version = generated(key, version);
-            if let Some(decoded) = txn_offsets::response(key, version, &body) {
+            let own = [txn_offsets::response, lifted::response];
+            if let Some(decoded) = own.iter().find_map(|read| read(key, version, &body)) {
                 return decoded;
             }
-            let version = txn_markers::version_of_answer(key, version);
+            let version = generated(key, version);
             match key {
                 $($key => recode::<$response>(body, version),)*
                 _ => Err(format!("API {key} has no row here")),

@@ -4,10 +4,9 @@ use bytes::Bytes;
 use highwater::kafka::codec::txn_markers::{self, TRANSACTION_VERSION_FROM, WritableMarker};
 use highwater::kafka::wire::Writer;
 
+use crate::lifted::WRITE_TXN_MARKERS;
 use crate::messages::Decoded;
 use crate::topic_ids::recode;
-
-const WRITE_TXN_MARKERS: i16 = 27;
 
 /// Decodes the body of a request that only the product's own reader knows; `None` for any other.
 pub(crate) fn request(key: i16, version: i16, body: &Bytes) -> Option<Result<Decoded, String>> {
@@ -15,11 +14,6 @@ pub(crate) fn request(key: i16, version: i16, body: &Bytes) -> Option<Result<Dec
     is_own.then(|| {
         recode(body, |body| txn_markers::request(body, version), |markers| encode(markers))
     })
-}
-
-/// The version whose layout an answer has.
-pub(crate) fn version_of_answer(key: i16, version: i16) -> i16 {
-    if key == WRITE_TXN_MARKERS { version.min(TRANSACTION_VERSION_FROM - 1) } else { version }
 }
 
 /// Encodes a request (Kafka's `WriteTxnMarkersRequest.json`).

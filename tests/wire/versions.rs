@@ -109,7 +109,7 @@ async fn what_is_advertised_is_what_is_served_with_produce_from_0() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_versions_of_api_versions_get_an_answer_in_version_0() {
     let broker = TestBroker::start().await;
-    for version in [5, 99, i16::MAX, -1, i16::MIN] {
+    for version in [6, 99, i16::MAX, -1, i16::MIN] {
         let mut peer = Peer::connect(broker.address).await;
         peer.send_frame(&request(api(API_VERSIONS), version, 7, &[0xff; 20])).await;
         let answer = peer.frame().await.expect("an answer");
@@ -117,7 +117,7 @@ async fn unknown_versions_of_api_versions_get_an_answer_in_version_0() {
         assert_eq!(answer.error_code, 35, "v{version}");
         assert_eq!(answer.api_keys.len(), 1);
         let own = &answer.api_keys[0];
-        assert_eq!((own.api_key, own.min_version, own.max_version), (API_VERSIONS, 0, 4));
+        assert_eq!((own.api_key, own.min_version, own.max_version), (API_VERSIONS, 0, 5));
         // The client goes on with what it was told.
         assert_eq!(ask_versions(&mut peer, 4, "test", "1.0").await.error_code, 0);
     }

@@ -3,6 +3,7 @@
 mod arrays;
 mod convert;
 pub mod fetch;
+pub mod lift;
 pub mod offsets;
 pub mod produce;
 pub mod txn_markers;
@@ -11,8 +12,9 @@ pub mod txn_offsets;
 pub use convert::{broker, brokers, names, optional_text, topic_name};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
+use kafka_protocol::protocol::{Decodable, Encodable, Message, StrBytes};
 
+use self::lift::Element;
 use super::handler::{Disconnect, Outcome, Request, Response};
 use super::wire::{Malformed, Writer};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, Uuid};
@@ -39,11 +41,11 @@ pub fn encode<M: Encodable>(message: &M, version: i16) -> Result<Response, Disco
 
 /// Encodes a response of a throttle time of zero and one list, element by element, so that memory holds the answer once and in
 /// its encoded form. `element` makes the next one and is told how many bytes there are so far.
-pub fn encode_list<M: Encodable>(
+pub fn encode_list<E: Element>(
     version: i16,
     flexible_from: i16,
     len: usize,
-    mut element: impl FnMut(usize, usize) -> M,
+    mut element: impl FnMut(usize, usize) -> E,
 ) -> Result<Response, Disconnect> {
     let flexible = version >= flexible_from;
     let mut head = Writer::new(16, flexible);
@@ -52,7 +54,7 @@ pub fn encode_list<M: Encodable>(
     let mut buffer = head.into_inner();
     for number in 0..len {
         let next = element(number, buffer.len());
-        next.encode(&mut buffer, version).map_err(|error| unencodable::<M>(version, &error))?;
+        next.put(&mut buffer, version)?;
     }
     if flexible {
         buffer.put_u8(0);
@@ -72,8 +74,9 @@ pub struct LongList {
 }
 
 /// Encodes a message whose list is long: `around` has everything but the list, of which one element at a time is made and
-/// encoded. The buffer begins with room for `capacity` bytes.
-pub fn encode_around<M: Encodable, E: Encodable>(
+/// encoded. The buffer begins with room for `capacity` bytes. What is around the list has no fields that are newer than the
+/// generated codec.
+pub fn encode_around<M: Encodable + Message, E: Element>(
     around: &M,
     list: LongList,
     capacity: usize,
@@ -82,7 +85,7 @@ pub fn encode_around<M: Encodable, E: Encodable>(
     let LongList { version, flexible_from, behind } = list;
     let flexible = version >= flexible_from;
     let mut frame = BytesMut::new();
-    around.encode(&mut frame, version).map_err(|error| unencodable::<M>(version, &error))?;
+    around.put(&mut frame, lift::generated::<M>(version))?;
     let end = frame.split_off(frame.len() - behind);
     // The length of the empty list.
     frame.truncate(frame.len() - if flexible { 1 } else { 4 });
@@ -91,7 +94,7 @@ pub fn encode_around<M: Encodable, E: Encodable>(
     writer.len(Some(elements.len()));
     let mut buffer = writer.into_inner();
     for element in elements {
-        element.encode(&mut buffer, version).map_err(|error| unencodable::<E>(version, &error))?;
+        element.put(&mut buffer, version)?;
     }
     buffer.extend_from_slice(&end);
     Ok(Response::from(buffer))

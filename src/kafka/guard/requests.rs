@@ -138,7 +138,8 @@ pub static DESCRIBE_GROUPS: &[Field] = &[always(List(&Text)), since(3, BYTE)];
 pub static LIST_GROUPS: &[Field] = &[since(4, List(&Text)), since(5, List(&Text))];
 
 /// ApiVersions (18).
-pub static API_VERSIONS: &[Field] = &[since(3, Text), since(3, Text)];
+pub static API_VERSIONS: &[Field] =
+    &[since(3, Text), since(3, Text), since(5, Text), since(5, INT32)];
 
 /// CreateTopics (19).
 pub static CREATE_TOPICS: &[Field] = &[

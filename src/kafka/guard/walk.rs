@@ -1,5 +1,9 @@
 //! The walk along a request body.
 
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
 use super::schema::{Field, Kind};
 use crate::kafka::wire::{Malformed, Reader};
 
@@ -15,22 +19,76 @@ pub fn check(
     flexible: bool,
     body: &[u8],
 ) -> Result<usize, Malformed> {
-    let mut walk = Walk { reader: Reader::new(body, flexible), version, elements: 0 };
+    let mut walk = Walk::new(body, version, flexible, None);
     walk.fields(fields)?;
     Ok(walk.elements)
+}
+
+/// A request body as an older version has it, and what that version lacks.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Lowered {
+    /// The fields of the older version, every struct with its tags.
+    pub body: BytesMut,
+    /// Encoded values of the fields that it lacks, in wire order.
+    pub cut: Vec<Bytes>,
+}
+
+/// Makes of `body`, a request of the flexible `version`, one of the older flexible version `to`: takes out the fields that came
+/// since. A field that `to` has and `version` has no more cannot be made up.
+pub fn lower(fields: &[Field], version: i16, to: i16, body: &Bytes) -> Result<Lowered, Malformed> {
+    let lowering = Lowering { to, whole: body, kept_from: 0, lowered: Lowered::default() };
+    let mut walk = Walk::new(body, version, true, Some(lowering));
+    walk.fields(fields)?;
+    let end = walk.reader.position();
+    Ok(walk.lowering.map(|lowering| lowering.finish(end)).unwrap_or_default())
 }
 
 struct Walk<'a> {
     reader: Reader<'a>,
     version: i16,
     elements: usize,
+    lowering: Option<Lowering<'a>>,
 }
 
-impl Walk<'_> {
+/// A lowered body in the making.
+struct Lowering<'a> {
+    to: i16,
+    whole: &'a Bytes,
+    /// Where in `whole` those bytes begin that stay and are not yet in `lowered`.
+    kept_from: usize,
+    lowered: Lowered,
+}
+
+impl Lowering<'_> {
+    /// Looks at a field that lies at `range`.
+    fn passed(&mut self, field: &Field, range: Range<usize>) {
+        if !field.is_in(self.to) {
+            self.lowered.body.extend_from_slice(&self.whole[self.kept_from..range.start]);
+            self.kept_from = range.end;
+            self.lowered.cut.push(self.whole.slice(range));
+        }
+    }
+
+    fn finish(mut self, end: usize) -> Lowered {
+        self.lowered.body.extend_from_slice(&self.whole[self.kept_from..end]);
+        self.lowered
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn new(body: &'a [u8], version: i16, flexible: bool, lowering: Option<Lowering<'a>>) -> Self {
+        Self { reader: Reader::new(body, flexible), version, elements: 0, lowering }
+    }
+
     fn fields(&mut self, fields: &[Field]) -> Result<(), Malformed> {
         let version = self.version;
         for field in fields.iter().filter(|field| field.is_in(version)) {
+            let start = self.reader.position();
             self.value(&field.kind)?;
+            let end = self.reader.position();
+            if let Some(lowering) = &mut self.lowering {
+                lowering.passed(field, start..end);
+            }
         }
         self.tags()
     }

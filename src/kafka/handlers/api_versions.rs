@@ -1,4 +1,4 @@
-//! ApiVersions (18), versions 0-4. KIP-35, KIP-511, KIP-584.
+//! ApiVersions (18), versions 0-5. KIP-35, KIP-511, KIP-584, KIP-1242.
 //!
 //! Deviations: of Kafka's features only those are told that are served. `transaction.version` tells clients whether to ask for
 //! transactions of version 2 (KIP-890); those who ask for them are served whatever it says.
@@ -11,7 +11,9 @@ use kafka_protocol::protocol::StrBytes;
 
 use crate::broker::{GROUP_VERSION, TRANSACTION_VERSION};
 use crate::kafka::api_table::{API_VERSIONS, APIS, Api};
-use crate::kafka::{ErrorCode, Outcome, Request, codec};
+use crate::kafka::codec::{self, lift};
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, guard};
+use crate::types::BrokerId;
 
 /// A feature that is served, with the levels that are (Kafka's `Feature` and `MetadataVersion`).
 struct ServedFeature {
@@ -37,16 +39,53 @@ const CLIENT_NAMES_FROM: i16 = 3;
 /// Answers an ApiVersions request.
 pub fn handle(request: Request) -> Outcome {
     let version = request.version;
-    let asked: ApiVersionsRequest = match codec::decode(&request) {
-        Ok(asked) => asked,
+    let (asked, target) = match read(&request) {
+        Ok(read) => read,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let named = version >= CLIENT_NAMES_FROM;
     if named && !(is_name(&asked.client_software_name) && is_name(&asked.client_software_version)) {
-        return codec::reply(&failed(ErrorCode::InvalidRequest), version);
+        return lift::reply(&failed(ErrorCode::InvalidRequest), version);
+    }
+    let broker = &request.broker;
+    let misrouted = target.refusal(&broker.metadata.image().cluster_id, broker.settings.node_id);
+    if let Some(refusal) = misrouted {
+        return lift::reply(&failed(refusal), version);
     }
     let response = ApiVersionsResponse::default().with_api_keys(APIS.iter().map(entry).collect());
-    codec::reply(&with_features(response, &request), version)
+    lift::reply(&with_features(response, &request), version)
+}
+
+/// Which node of which cluster a client means to talk to (version 5): addresses may have been given to another one.
+#[derive(Debug)]
+struct Target {
+    /// `None` if it does not know.
+    cluster_id: Option<String>,
+    /// −1 if it does not know.
+    node_id: i32,
+}
+
+impl Target {
+    const ANY_NODE: i32 = -1;
+
+    /// Why a client that looks for this target must not go on here. Both are known to it or neither is.
+    fn refusal(&self, cluster_id: &str, node_id: BrokerId) -> Option<ErrorCode> {
+        match (self.cluster_id.as_deref(), self.node_id) {
+            (None, Self::ANY_NODE) => None,
+            (None, _) | (Some(_), Self::ANY_NODE) => Some(ErrorCode::InvalidRequest),
+            (Some(cluster), node) if cluster == cluster_id && node == node_id.get() => None,
+            (Some(_), _) => Some(ErrorCode::RebootstrapRequired),
+        }
+    }
+}
+
+fn read(request: &Request) -> Result<(ApiVersionsRequest, Target), Disconnect> {
+    let (asked, mut new_fields) = lift::request(request, guard::API_VERSIONS)?;
+    let cluster_id = new_fields.next(|reader| Ok(reader.nullable_text()?.map(str::to_owned)))?;
+    let node_id = new_fields.next(|reader| reader.int32())?;
+    let target =
+        Target { cluster_id: cluster_id.flatten(), node_id: node_id.unwrap_or(Target::ANY_NODE) };
+    Ok((asked, target))
 }
 
 /// The answer to a version that is not served: version 0, so that every client can read it, with the versions of this one

@@ -1,7 +1,8 @@
-//! FindCoordinator (10), versions 0-5. KIP-98, KIP-482, KIP-699, KIP-890.
+//! FindCoordinator (10), versions 0-6. KIP-98, KIP-482, KIP-699, KIP-890, KIP-932.
 //!
 //! One node coordinates every group and every transaction. Deviation: `__consumer_offsets` and `__transaction_state` are made at the
-//! first question and the answer given at once, where Kafka answers COORDINATOR_NOT_AVAILABLE until they are there.
+//! first question and the answer given at once, where Kafka answers COORDINATOR_NOT_AVAILABLE until they are there. There are no share
+//! groups yet, so their coordinators, which version 6 can ask for, are refused like those of unknown types.
 
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
 use kafka_protocol::messages::{BrokerId, FindCoordinatorRequest, FindCoordinatorResponse};

@@ -1,7 +1,7 @@
-//! ListOffsets (2), versions 1-10. KIP-79, KIP-98, KIP-207, KIP-320, KIP-405, KIP-482, KIP-734, KIP-1005, KIP-1075.
+//! ListOffsets (2), versions 1-11. KIP-79, KIP-98, KIP-207, KIP-320, KIP-405, KIP-482, KIP-734, KIP-1005, KIP-1023, KIP-1075.
 //!
-//! There is one tier: the earliest local offset is the earliest, and there is none in another tier. `timeout_ms` of version 10
-//! concerns that tier alone.
+//! There is one tier: the earliest local offset is the earliest, there is none in another tier and none that waits to be moved to
+//! it. `timeout_ms` of version 10 concerns that tier alone.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,8 @@ use kafka_protocol::messages::list_offsets_response::{
 use kafka_protocol::messages::{ListOffsetsRequest, ListOffsetsResponse};
 
 use crate::broker::{Broker, FetchError, ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
-use crate::kafka::{ErrorCode, Outcome, Request, codec, read_errors};
+use crate::kafka::codec::lift;
+use crate::kafka::{ErrorCode, Outcome, Request, guard, read_errors};
 use crate::log::Isolation;
 use crate::types::{LeaderEpoch, PartitionIndex, Timestamp};
 
@@ -21,8 +22,8 @@ const LEADER_EPOCH_FROM: i16 = 4;
 
 /// Answers a ListOffsets request.
 pub fn handle(request: Request) -> Outcome {
-    let body: ListOffsetsRequest = match codec::decode(&request) {
-        Ok(body) => body,
+    let body: ListOffsetsRequest = match lift::request(&request, guard::LIST_OFFSETS) {
+        Ok((body, _)) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let Request { version, broker, .. } = request;
@@ -33,7 +34,7 @@ pub fn handle(request: Request) -> Outcome {
     let (questions, refusals) = questions(&broker, &body.topics, version);
     let topics = body.topics;
     Outcome::of_step(broker.list_offsets(questions, isolation), move |offsets| {
-        codec::encode(&Answers { version, offsets, refusals }.response(topics), version)
+        lift::encode(&Answers { version, offsets, refusals }.response(topics), version)
     })
 }
 
@@ -93,6 +94,7 @@ fn query(timestamp: i64, version: i16) -> Option<OffsetQuery> {
         -3 if version >= 7 => Some(OffsetQuery::MaxTimestamp),
         -4 if version >= 8 => Some(OffsetQuery::Earliest),
         -5 if version >= 9 => Some(OffsetQuery::Tiered),
+        -6 if version >= 11 => Some(OffsetQuery::Tiered),
         _ => None,
     }
 }

@@ -11,6 +11,7 @@ use kafka_protocol::messages::write_txn_markers_response::{
 
 use crate::broker::{MarkError, WriteMarker};
 use crate::coordinator::groups::MarkerError;
+use crate::kafka::codec::lift;
 use crate::kafka::codec::txn_markers::{self, WritableMarker};
 use crate::kafka::{ErrorCode, Outcome, Request, append_errors, transactions};
 use crate::types::{self, Marker, PartitionIndex, TopicName, TopicPartition, TransactionVersion};
@@ -23,9 +24,9 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let written = request.broker.write_transaction_markers(markers.iter().map(asked).collect());
-    Outcome::Serial(Box::pin(async move {
-        txn_markers::encode(&response(markers, written.await), version).into()
-    }))
+    Outcome::Serial(Box::pin(
+        async move { lift::reply(&response(markers, written.await), version) },
+    ))
 }
 
 fn asked(marker: &WritableMarker) -> WriteMarker {
