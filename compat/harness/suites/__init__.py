@@ -11,10 +11,11 @@ from .kafka_python import KafkaPython
 from .librdkafka import Librdkafka, LibrdkafkaConsumerProtocol
 from .mirrormaker import MirrorMaker
 from .node import ConfluentJavascript
+from .reports import Reports
 from .rust import Rskafka, RustRdkafka
 from .transactions import Transactions
 from .verifiable import Verifiable
 
 SUITES = {suite.name: suite for suite in (
-    Clients, OldClients, Groups, Transactions, Cli, Verifiable, KafkaPython, RustRdkafka, Rskafka, ConfluentJavascript, Connect,
+    Clients, OldClients, Groups, Transactions, Cli, Reports, Verifiable, KafkaPython, RustRdkafka, Rskafka, ConfluentJavascript, Connect,
     MirrorMaker, Karapace, Librdkafka, LibrdkafkaConsumerProtocol, Junit, JunitStreams)}
