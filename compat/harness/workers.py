@@ -72,5 +72,5 @@ def consume(address, topic):
     """All records of a topic, or none if there is no such topic."""
     done = subprocess.run(["kcat", "-b", address, "-C", "-t", topic, "-o", "beginning", "-e", "-q", "-X", "check.crcs=true", "-X",
                            "allow.auto.create.topics=false", "-X", "isolation.level=read_committed"],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, errors="replace", timeout=60)
     return done.stdout.splitlines()
