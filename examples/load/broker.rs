@@ -1,12 +1,15 @@
-//! The broker under load: started for one case or running already, and the CPU time that it has used.
+//! The broker under load: running already or started here, and what CPU time and memory it takes.
 
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-const START_WAIT: Duration = Duration::from_secs(30);
+use crate::Which;
+
+const START_WAIT: Duration = Duration::from_secs(180);
+const STOP_WAIT: Duration = Duration::from_secs(120);
 
 pub(crate) struct Target {
     pub(crate) address: String,
@@ -14,70 +17,102 @@ pub(crate) struct Target {
     pub(crate) topic: String,
     pid: Option<i32>,
     process: Option<Child>,
-    started: Option<Started>,
-}
-
-/// What a broker was started with.
-struct Started {
-    binary: PathBuf,
-    directory: tempfile::TempDir,
-    durability: String,
+    command: Vec<String>,
+    /// Keeps the data of a broker that was started here.
+    _directory: Option<tempfile::TempDir>,
 }
 
 /// How a broker is stopped.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Stop {
     Clean,
     Kill,
 }
 
 impl Target {
-    pub(crate) fn running(address: String, pid: Option<i32>) -> Self {
-        Self { address, topic: topic(), pid, process: None, started: None }
+    /// The broker that is asked for, which runs.
+    pub(crate) fn of(which: &Which) -> io::Result<Self> {
+        let runs = which.broker.is_some() && which.command.is_none();
+        let mut target = Self::to_start(which)?;
+        if !runs {
+            target.start_again()?;
+        }
+        Ok(target)
     }
 
-    pub(crate) fn start(binary: &Path, directory: Option<&Path>, durability: &str) -> Self {
-        let place = match directory {
-            Some(directory) => tempfile::tempdir_in(directory),
-            None => tempfile::tempdir(),
-        };
-        let place = place.expect("a directory for the data");
-        let started = Started {
-            binary: binary.to_owned(),
-            directory: place,
-            durability: durability.to_owned(),
+    /// The broker that is asked for; not started yet, if it is one to start.
+    pub(crate) fn to_start(which: &Which) -> io::Result<Self> {
+        let address = match &which.broker {
+            Some(address) => address.clone(),
+            None => format!("127.0.0.1:{}", free_port()?),
         };
         let mut target = Self {
-            address: format!("127.0.0.1:{}", free_port()),
+            address,
             topic: topic(),
-            pid: None,
+            pid: which.pid,
             process: None,
-            started: Some(started),
+            command: Vec::new(),
+            _directory: None,
         };
-        target.start_again();
-        target
+        if let Some(command) = &which.command {
+            target.command = command.split_whitespace().map(str::to_owned).collect();
+        } else if which.broker.is_none() {
+            let directory = match &which.directory {
+                Some(directory) => tempfile::tempdir_in(directory),
+                None => tempfile::tempdir(),
+            }?;
+            target.command = highwater(which, directory.path(), &target.address);
+            target._directory = Some(directory);
+        }
+        Ok(target)
     }
 
-    /// Starts the broker on its directory and waits until it answers.
-    ///
-    /// # Panics
-    /// If it runs already, or was not started by this program.
-    pub(crate) fn start_again(&mut self) {
-        let started = self.started.as_ref().expect("only of a broker that was started here");
-        let durability = format!("highwater.durability={}", started.durability);
-        let process = Command::new(&started.binary)
-            .arg("--data-dir")
-            .arg(started.directory.path())
-            .args(["--listen", &self.address, "--set", &durability])
+    /// The same broker with another topic to use.
+    pub(crate) fn with_topic(&self, topic: String) -> Self {
+        Self {
+            address: self.address.clone(),
+            topic,
+            pid: self.pid,
+            process: None,
+            command: Vec::new(),
+            _directory: None,
+        }
+    }
+
+    /// Starts the process, which may take a while until it answers.
+    pub(crate) fn spawn(&mut self) -> io::Result<()> {
+        let [program, arguments @ ..] = &self.command[..] else {
+            return Err(io::Error::other("this case starts the broker: give its --command"));
+        };
+        let process = Command::new(program)
+            .args(arguments)
             .env("RUST_LOG", "error")
             .stdout(Stdio::null())
             .spawn()
-            .unwrap_or_else(|error| {
-                panic!("{}: {error}; cargo build --release makes it", started.binary.display())
-            });
+            .map_err(|error| io::Error::other(format!("{program}: {error}")))?;
         self.pid = i32::try_from(process.id()).ok();
-        assert!(self.process.replace(process).is_none(), "it runs already");
-        self.wait_until_it_answers();
+        self.process = Some(process);
+        Ok(())
+    }
+
+    /// Starts the broker on its directory and waits until it takes connections.
+    pub(crate) fn start_again(&mut self) -> io::Result<()> {
+        self.spawn()?;
+        let limit = Instant::now() + START_WAIT;
+        while TcpStream::connect(&self.address).is_err() {
+            self.still_runs(limit)?;
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        Ok(())
+    }
+
+    /// An error if the broker has ended or `limit` is over.
+    pub(crate) fn still_runs(&mut self, limit: Instant) -> io::Result<()> {
+        let ended = self.process.as_mut().map_or(Ok(None), Child::try_wait)?;
+        if ended.is_some() || Instant::now() > limit {
+            return Err(io::Error::other(format!("no broker on {}", self.address)));
+        }
+        Ok(())
     }
 
     /// Stops the broker and waits for its end; how long that took.
@@ -93,44 +128,34 @@ impl Target {
                 unsafe { libc::kill(process.id().cast_signed(), libc::SIGTERM) };
             }
         }
-        process.wait()?;
-        Ok(began.elapsed())
-    }
-
-    fn wait_until_it_answers(&self) {
-        let limit = Instant::now() + START_WAIT;
-        while TcpStream::connect(&self.address).is_err() {
-            assert!(Instant::now() < limit, "no broker on {}", self.address);
-            std::thread::sleep(Duration::from_millis(2));
+        while process.try_wait()?.is_none() {
+            if began.elapsed() > STOP_WAIT {
+                process.kill()?;
+            }
+            std::thread::sleep(Duration::from_micros(500));
         }
+        Ok(began.elapsed())
     }
 
     /// CPU time of all its threads so far; zero if its process is not known.
     pub(crate) fn cpu(&self) -> Duration {
         self.pid.map_or(Duration::ZERO, process_cpu)
     }
-}
 
-impl Target {
-    /// Resident memory in bytes; zero if its process is not known.
-    pub(crate) fn memory(&self) -> u64 {
+    /// Resident memory in MiB; zero if its process is not known.
+    pub(crate) fn memory_mib(&self) -> f64 {
         let read = |pid| fs::read_to_string(format!("/proc/{pid}/statm")).ok();
         let pages = self.pid.and_then(read).and_then(|statm| {
             statm.split(' ').nth(1).and_then(|resident| resident.parse::<u64>().ok())
         });
-        pages.unwrap_or(0) * 4096
+        // Pages of 4 KiB.
+        pages.unwrap_or(0) as f64 / 256.0
     }
 
     /// Open file descriptors; zero if its process is not known.
     pub(crate) fn descriptors(&self) -> usize {
         let list = |pid| fs::read_dir(format!("/proc/{pid}/fd")).ok();
         self.pid.and_then(list).map_or(0, Iterator::count)
-    }
-
-    /// Mapped ranges of memory; zero if its process is not known.
-    pub(crate) fn mappings(&self) -> usize {
-        let read = |pid| fs::read_to_string(format!("/proc/{pid}/maps")).ok();
-        self.pid.and_then(read).map_or(0, |maps| maps.lines().count())
     }
 }
 
@@ -141,6 +166,51 @@ impl Drop for Target {
             let _ = process.wait();
         }
     }
+}
+
+/// What a span of time has cost.
+pub(crate) struct Usage {
+    pub(crate) elapsed: Duration,
+    pub(crate) broker: Duration,
+    pub(crate) client: Duration,
+}
+
+/// Begins a span of time.
+pub(crate) struct Meter<'a>(&'a Target, Instant, Duration, Duration);
+
+impl<'a> Meter<'a> {
+    pub(crate) fn start(target: &'a Target) -> Self {
+        let own = process_cpu(std::process::id().cast_signed());
+        Self(target, Instant::now(), target.cpu(), own)
+    }
+
+    pub(crate) fn stop(&self) -> Usage {
+        let own = process_cpu(std::process::id().cast_signed());
+        Usage {
+            elapsed: self.1.elapsed(),
+            broker: self.0.cpu().saturating_sub(self.2),
+            client: own.saturating_sub(self.3),
+        }
+    }
+}
+
+impl Usage {
+    pub(crate) fn broker_cores(&self) -> f64 {
+        self.broker.as_secs_f64() / self.elapsed.as_secs_f64()
+    }
+
+    pub(crate) fn client_cores(&self) -> f64 {
+        self.client.as_secs_f64() / self.elapsed.as_secs_f64()
+    }
+}
+
+fn highwater(which: &Which, directory: &Path, address: &str) -> Vec<String> {
+    let durability = format!("highwater.durability={}", which.durability);
+    let directory = directory.display().to_string();
+    let words = ["--data-dir", &directory, "--listen", address, "--set", &durability];
+    let mut command = vec![which.binary.display().to_string()];
+    command.extend(words.map(str::to_owned));
+    command
 }
 
 /// Linux derives the clock of a process from its id (`clock_getcpuclockid`).
@@ -162,7 +232,7 @@ fn topic() -> String {
     format!("load-{}", now.as_nanos())
 }
 
-fn free_port() -> u16 {
+fn free_port() -> io::Result<u16> {
     let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    (21_700..22_700).find(free).expect("a free port")
+    (21_800..22_000).find(free).ok_or_else(|| io::Error::other("no free port"))
 }

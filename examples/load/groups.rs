@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
+use kafka_protocol::messages::leave_group_request::MemberIdentity;
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
@@ -14,22 +15,26 @@ use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestTopic;
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
     FindCoordinatorRequest, FindCoordinatorResponse, GroupId, HeartbeatRequest, HeartbeatResponse,
-    JoinGroupRequest, JoinGroupResponse, OffsetCommitRequest, OffsetFetchRequest,
-    OffsetFetchResponse, SyncGroupRequest, SyncGroupResponse,
+    JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse,
+    OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse, SyncGroupRequest,
+    SyncGroupResponse,
 };
 use kafka_protocol::protocol::StrBytes;
 
 use crate::broker::Target;
-use crate::cases::percentiles;
-use crate::wire::{Connection, name, produce_error, produce_request, request};
+use crate::report::Report;
+use crate::single::round_trips;
+use crate::wire::{Connection, name, request};
 
 const OFFSET_COMMIT: (i16, i16) = (8, 8);
 const OFFSET_FETCH: (i16, i16) = (9, 7);
 const FIND_COORDINATOR: (i16, i16) = (10, 4);
 const JOIN_GROUP: (i16, i16) = (11, 6);
 const HEARTBEAT: (i16, i16) = (12, 4);
+const LEAVE_GROUP: (i16, i16) = (13, 4);
 const SYNC_GROUP: (i16, i16) = (14, 4);
 
+const COORDINATOR_PAUSE: Duration = Duration::from_millis(1);
 const MEMBERS: usize = 1_000;
 /// Commits of the open loop: a burst each millisecond, each commit of another group.
 const COMMITS: u64 = 20_000;
@@ -37,15 +42,14 @@ const COMMIT_BURST: u64 = 20;
 const COMMITTING_GROUPS: u64 = 200;
 
 /// 20,000 commits a second from 200 groups on 20 connections, beside one producer with one record in flight.
-pub(crate) fn commits(target: &Target, seconds: u64) -> io::Result<String> {
+pub(crate) fn commits(target: &Target, seconds: u64) -> io::Result<Report> {
     let mut connection = Connection::open(&target.address)?;
     connection.create_topic(&target.topic, 1)?;
     find_coordinators(&mut connection, COMMITTING_GROUPS)?;
-    let alone = produce_for(target, Duration::from_secs(1), &Arc::default())?;
+    let alone = round_trips(target, 100, Duration::from_secs(1))?;
     let mut committers: Vec<Committer> =
         (0..COMMIT_BURST).map(|_| Committer::open(target)).collect::<Result<_, _>>()?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let beside = produce_in_background(target, &stop);
+    let beside = produce_in_background(target, seconds);
     let bursts = seconds * COMMITS / COMMIT_BURST;
     let (cpu, began) = (target.cpu(), Instant::now());
     for burst in 0..bursts {
@@ -60,15 +64,13 @@ pub(crate) fn commits(target: &Target, seconds: u64) -> io::Result<String> {
         times.extend(committer.finish()?);
     }
     let cores = (target.cpu() - cpu).as_secs_f64() / began.elapsed().as_secs_f64();
-    stop.store(true, Ordering::Relaxed);
     let beside = beside.join().expect("the producer does not panic")?;
     check_commits(target, bursts * COMMIT_BURST)?;
-    Ok(format!(
-        "{COMMITS} commits/s, latency {}, broker {cores:.2} cores; produce alone {}; beside {}",
-        percentiles(times),
-        percentiles(alone),
-        percentiles(beside),
-    ))
+    Ok(Report::default()
+        .percentiles("commit_", times)
+        .with("broker_cores", cores)
+        .percentiles("produce_alone_", alone)
+        .percentiles("produce_beside_", beside))
 }
 
 /// A connection that commits in an open loop: the latency counts from the time at which a commit was due.
@@ -106,23 +108,23 @@ impl Committer {
 }
 
 /// One group of 1,000 members, each on a connection of its own, who then send heartbeats while a producer goes on.
-pub(crate) fn members(target: &Target, seconds: u64) -> io::Result<String> {
+pub(crate) fn members(target: &Target, seconds: u64) -> io::Result<Report> {
     crowd(target, seconds, |_| "crowd".to_owned())
 }
 
 /// 1,000 groups of one member.
-pub(crate) fn single_member_groups(target: &Target, seconds: u64) -> io::Result<String> {
+pub(crate) fn single_member_groups(target: &Target, seconds: u64) -> io::Result<Report> {
     crowd(target, seconds, |index| format!("group-{index}"))
 }
 
-fn crowd(target: &Target, seconds: u64, group: fn(usize) -> String) -> io::Result<String> {
+fn crowd(target: &Target, seconds: u64, group: fn(usize) -> String) -> io::Result<Report> {
     let mut connection = Connection::open(&target.address)?;
     connection.create_topic(&target.topic, 1)?;
     find_coordinator(&mut connection, "crowd")?;
-    let alone = produce_for(target, Duration::from_secs(1), &Arc::default())?;
+    let alone = round_trips(target, 100, Duration::from_secs(1))?;
     let connections: Vec<Connection> =
         (0..MEMBERS).map(|_| Connection::open(&target.address)).collect::<Result<_, _>>()?;
-    let (memory, began) = (target.memory(), Instant::now());
+    let (memory, began) = (target.memory_mib(), Instant::now());
     let ready = Arc::new(Barrier::new(MEMBERS + 1));
     let end = Arc::new(AtomicBool::new(false));
     let threads: Vec<_> = connections
@@ -135,27 +137,26 @@ fn crowd(target: &Target, seconds: u64, group: fn(usize) -> String) -> io::Resul
         .collect();
     ready.wait();
     let joined = began.elapsed();
-    let memory = target.memory().saturating_sub(memory) / MEMBERS as u64;
+    let memory = (target.memory_mib() - memory) * 1024.0 / MEMBERS as f64;
     let cpu = target.cpu();
-    let beside = produce_for(target, Duration::from_secs(seconds), &Arc::default())?;
+    let beside = round_trips(target, 100, Duration::from_secs(seconds))?;
     let cores = (target.cpu() - cpu).as_secs_f64() / seconds as f64;
     end.store(true, Ordering::Relaxed);
     let mut heartbeats = Vec::new();
     for thread in threads {
         heartbeats.extend(thread.join().expect("a member does not panic")?);
     }
-    Ok(format!(
-        "{MEMBERS} members joined in {:.0} ms, {:.1} KiB each; a heartbeat each per second {}, broker {cores:.2} cores; produce alone {}; beside {}",
-        joined.as_secs_f64() * 1e3,
-        memory as f64 / 1024.0,
-        percentiles(heartbeats),
-        percentiles(alone),
-        percentiles(beside),
-    ))
+    Ok(Report::default()
+        .millis("joined_ms", joined)
+        .with("memory_kib_each", memory)
+        .percentiles("heartbeat_", heartbeats)
+        .with("broker_cores", cores)
+        .percentiles("produce_alone_", alone)
+        .percentiles("produce_beside_", beside))
 }
 
 /// A member of the classic protocol.
-struct Member {
+pub(crate) struct Member {
     connection: Connection,
     group: GroupId,
     id: StrBytes,
@@ -163,9 +164,36 @@ struct Member {
 }
 
 impl Member {
-    fn new(connection: Connection, group: &str) -> Self {
+    pub(crate) fn new(connection: Connection, group: &str) -> Self {
         let group = GroupId(StrBytes::from_string(group.to_owned()));
         Self { connection, group, id: StrBytes::default(), generation: -1 }
+    }
+
+    /// True once the coordinator of the group is there.
+    pub(crate) fn has_coordinator(&mut self) -> io::Result<bool> {
+        const NOT_THERE_YET: [i16; 3] = [14, 15, 16];
+        match coordinator_error(&mut self.connection, &self.group.0)? {
+            0 => Ok(true),
+            code if NOT_THERE_YET.contains(&code) => Ok(false),
+            code => Err(io::Error::other(format!("FindCoordinator: error {code}"))),
+        }
+    }
+
+    /// What the group has committed for partition 0 of a topic; -1 if nothing.
+    pub(crate) fn committed(&mut self, topic: &str) -> io::Result<i64> {
+        committed(&mut self.connection, self.group.clone(), topic)
+    }
+
+    pub(crate) fn leave(&mut self) -> io::Result<()> {
+        let member = MemberIdentity::default().with_member_id(self.id.clone());
+        let asked = LeaveGroupRequest::default()
+            .with_group_id(self.group.clone())
+            .with_members(vec![member]);
+        let answer: LeaveGroupResponse = self.connection.ask(LEAVE_GROUP, &asked)?;
+        match answer.error_code {
+            0 => Ok(()),
+            code => Err(io::Error::other(format!("LeaveGroup: error {code}"))),
+        }
     }
 
     /// Joins until the group is stable, tells so, then sends a heartbeat each second; their round trips.
@@ -187,7 +215,7 @@ impl Member {
     }
 
     /// A group that others still join is never stable for long: it is, once a heartbeat finds it so.
-    fn join_until_stable(&mut self) -> io::Result<()> {
+    pub(crate) fn join_until_stable(&mut self) -> io::Result<()> {
         loop {
             if self.join()? && self.heartbeat()? == 0 {
                 return Ok(());
@@ -215,6 +243,11 @@ impl Member {
                 return Ok(false);
             }
             27 => return Ok(false),
+            14..=16 => {
+                // The coordinator was made a moment ago and is not ready yet.
+                thread::sleep(COORDINATOR_PAUSE);
+                return Ok(false);
+            }
             code => return Err(io::Error::other(format!("JoinGroup: error {code}"))),
         }
         self.id.clone_from(&answer.member_id);
@@ -249,41 +282,10 @@ impl Member {
 
 fn produce_in_background(
     target: &Target,
-    stop: &Arc<AtomicBool>,
+    seconds: u64,
 ) -> thread::JoinHandle<io::Result<Vec<Duration>>> {
-    let (address, topic, stop) = (target.address.clone(), target.topic.clone(), Arc::clone(stop));
-    thread::spawn(move || produce(&address, &topic, Duration::MAX, &stop))
-}
-
-fn produce_for(
-    target: &Target,
-    time: Duration,
-    stop: &Arc<AtomicBool>,
-) -> io::Result<Vec<Duration>> {
-    produce(&target.address, &target.topic, time, stop)
-}
-
-/// One record in flight; its round trips.
-fn produce(
-    address: &str,
-    topic: &str,
-    time: Duration,
-    stop: &AtomicBool,
-) -> io::Result<Vec<Duration>> {
-    let mut connection = Connection::open(address)?;
-    let request = produce_request(topic, &[0], 1, 100);
-    let first = Instant::now();
-    let mut times = Vec::new();
-    while first.elapsed() < time && !stop.load(Ordering::Relaxed) {
-        let began = Instant::now();
-        connection.send(&request)?;
-        let code = produce_error(connection.receive()?, topic);
-        if code != 0 {
-            return Err(io::Error::other(format!("Produce: error {code}")));
-        }
-        times.push(began.elapsed());
-    }
-    Ok(times)
+    let target = target.with_topic(target.topic.clone());
+    thread::spawn(move || round_trips(&target, 100, Duration::from_secs(seconds)))
 }
 
 fn committing_group(number: u64) -> GroupId {
@@ -310,19 +312,24 @@ fn commit(topic: &str, number: u64) -> io::Result<Vec<u8>> {
 fn check_commits(target: &Target, commits: u64) -> io::Result<()> {
     let mut connection = Connection::open(&target.address)?;
     for last in commits - COMMITTING_GROUPS..commits {
-        let topic = OffsetFetchRequestTopic::default()
-            .with_name(name(&target.topic))
-            .with_partition_indexes(vec![0]);
-        let asked = OffsetFetchRequest::default()
-            .with_group_id(committing_group(last))
-            .with_topics(Some(vec![topic]));
-        let answer: OffsetFetchResponse = connection.ask(OFFSET_FETCH, &asked)?;
-        let committed = answer.topics.first().and_then(|topic| topic.partitions.first());
-        if committed.map(|partition| partition.committed_offset) != Some(last as i64) {
-            return Err(io::Error::other(format!("{last} was committed, there is {committed:?}")));
+        let committed = committed(&mut connection, committing_group(last), &target.topic)?;
+        if committed != last as i64 {
+            return Err(io::Error::other(format!("{last} was committed, there is {committed}")));
         }
     }
     Ok(())
+}
+
+fn committed(connection: &mut Connection, group: GroupId, topic: &str) -> io::Result<i64> {
+    let asked =
+        OffsetFetchRequestTopic::default().with_name(name(topic)).with_partition_indexes(vec![0]);
+    let asked = OffsetFetchRequest::default().with_group_id(group).with_topics(Some(vec![asked]));
+    let answer: OffsetFetchResponse = connection.ask(OFFSET_FETCH, &asked)?;
+    let partition = answer.topics.first().and_then(|topic| topic.partitions.first());
+    match partition.map(|partition| (partition.error_code, partition.committed_offset)) {
+        Some((0, offset)) => Ok(offset),
+        other => Err(io::Error::other(format!("OffsetFetch: {other:?}"))),
+    }
 }
 
 fn find_coordinators(connection: &mut Connection, groups: u64) -> io::Result<()> {
@@ -330,11 +337,15 @@ fn find_coordinators(connection: &mut Connection, groups: u64) -> io::Result<()>
 }
 
 fn find_coordinator(connection: &mut Connection, group: &str) -> io::Result<()> {
+    match coordinator_error(connection, group)? {
+        0 => Ok(()),
+        code => Err(io::Error::other(format!("FindCoordinator: error {code}"))),
+    }
+}
+
+fn coordinator_error(connection: &mut Connection, group: &str) -> io::Result<i16> {
     let key = StrBytes::from_string(group.to_owned());
     let asked = FindCoordinatorRequest::default().with_coordinator_keys(vec![key]);
     let answer: FindCoordinatorResponse = connection.ask(FIND_COORDINATOR, &asked)?;
-    match answer.coordinators.first().map(|coordinator| coordinator.error_code) {
-        Some(0) => Ok(()),
-        code => Err(io::Error::other(format!("FindCoordinator: {code:?}"))),
-    }
+    Ok(answer.coordinators.first().map_or(-1, |coordinator| coordinator.error_code))
 }

@@ -14,9 +14,10 @@ use kafka_protocol::messages::{
 };
 use kafka_protocol::protocol::StrBytes;
 
-use crate::broker::Target;
-use crate::cases::percentiles;
-use crate::wire::{Connection, Writer, name, produce_as, produce_error};
+use crate::batches::{Batch, Codec, Writer, produce_as};
+use crate::broker::{Meter, Target};
+use crate::report::Report;
+use crate::wire::{Connection, name, produce_error};
 
 const FIND_COORDINATOR: (i16, i16) = (10, 4);
 const INIT_PRODUCER_ID: (i16, i16) = (22, 4);
@@ -57,7 +58,7 @@ impl Version {
 }
 
 /// Ten thousand ids, a thousand transactions a second of ten records each; one in ten is aborted.
-pub(crate) fn transactions(target: &Target, seconds: u64, version: Version) -> io::Result<String> {
+pub(crate) fn transactions(target: &Target, seconds: u64, version: Version) -> io::Result<Report> {
     let mut connection = Connection::open(&target.address)?;
     connection.create_topic(&target.topic, PARTITIONS)?;
     find_coordinator(&mut connection)?;
@@ -79,28 +80,23 @@ pub(crate) fn transactions(target: &Target, seconds: u64, version: Version) -> i
     let count = times.ends.len();
     // A new one: the first may have been closed for being idle so long.
     check(&mut Connection::open(&target.address)?, &target.topic, count as u64)?;
-    Ok(format!(
-        "{:.0} transactions/s, EndTxn {}; whole transaction behind its time {}; {over_time}",
-        count as f64 / seconds as f64,
-        percentiles(times.ends),
-        percentiles(times.whole),
-    ))
+    Ok(over_time
+        .with("transactions_per_s", count as f64 / seconds as f64)
+        .percentiles("end_", times.ends)
+        .percentiles("whole_", times.whole))
 }
 
 /// CPU and memory of the broker over the run.
-fn watch(target: &Target, seconds: u64) -> String {
+fn watch(target: &Target, seconds: u64) -> Report {
     let part = Duration::from_secs(seconds) / PARTS;
-    let mut memory = vec![target.memory()];
-    let mut cores = Vec::new();
-    for _ in 0..PARTS {
-        let (cpu, began) = (target.cpu(), Instant::now());
+    let mut report = Report::default();
+    for number in 0..PARTS {
+        let meter = Meter::start(target);
         thread::sleep(part);
-        cores.push((target.cpu() - cpu).as_secs_f64() / began.elapsed().as_secs_f64());
-        memory.push(target.memory());
+        report.add(format!("part{number}_broker_cores"), meter.stop().broker_cores());
+        report.add(format!("part{number}_memory_mib"), target.memory_mib());
     }
-    let cores: Vec<String> = cores.iter().map(|cores| format!("{cores:.2}")).collect();
-    let memory: Vec<String> = memory.iter().map(|bytes| (bytes >> 20).to_string()).collect();
-    format!("broker cores {}, MiB {}", cores.join(" "), memory.join(" "))
+    report
 }
 
 #[derive(Default)]
@@ -183,9 +179,11 @@ impl Worker {
             sequence: producer.sequence,
         };
         let api = self.version.produce();
-        let request = produce_as(&writer, api, &self.topic, &partitions, RECORDS_EACH, 100);
+        let batch = Batch::new(&writer, RECORDS_EACH, 100, Codec::None)?;
+        let id = writer.transactional_id;
+        let request = produce_as(id, api, &self.topic, &partitions, &batch);
         self.connection.send(&request)?;
-        refuse("Produce", produce_error(self.connection.receive()?, &self.topic))?;
+        refuse("Produce", produce_error(self.connection.receive()?))?;
         let began = Instant::now();
         producer.end(&mut self.connection, self.version, turn % 10 != 9)?;
         Ok(began.elapsed())
