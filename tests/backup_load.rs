@@ -147,25 +147,41 @@ fn highwater(arguments: &[&str]) {
     println!("{}", String::from_utf8_lossy(&ended.stdout));
 }
 
-/// What must be in the archive at least: acknowledged before it was begun.
-struct Least {
+/// How far the loads were at some moment, as acknowledged.
+#[derive(Clone, Copy)]
+struct Far {
+    at: u128,
     transactions: i64,
     records: i64,
     rounds: i64,
 }
 
-#[test]
-fn a_backup_under_load_is_one_moment() {
-    let (root, port) = (TempDir::new().expect("a directory"), free_port(21_300));
-    let data = root.path().join("data");
+impl Far {
+    fn of(state: &Acknowledged) -> Self {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Self {
+            transactions: state.transactions.load(Ordering::SeqCst),
+            records: state.records.load(Ordering::SeqCst),
+            rounds: state.rounds.load(Ordering::SeqCst),
+            at: since.expect("after 1970").as_millis(),
+        }
+    }
+}
+
+/// A broker under all loads; `step` is called whenever each of them has gone some steps further, with the number of the call.
+fn under_load(
+    (data, port): (&Path, u16),
+    settings: &[String],
+    calls: usize,
+    mut step: impl FnMut(usize, &Acknowledged),
+) {
     let address = format!("127.0.0.1:{port}");
-    let _broker = BrokerProcess::start(&data, &address, &["log.cleaner.backoff.ms=50".to_owned()]);
+    let _broker = BrokerProcess::start(data, &address, settings);
     create_topic(&address, WHOLE, PARTITIONS);
     create_topic(&address, SOURCE, 1);
     create_topic(&address, PLAIN, 1);
     create_compacted(&address);
     let state = Acknowledged::default();
-    let mut backups = Vec::new();
     thread::scope(|scope| {
         let loads: [fn(&str, &Acknowledged, &Sender<()>); 3] = [transactions, records, rounds];
         let running: Vec<_> = loads
@@ -177,21 +193,28 @@ fn a_backup_under_load_is_one_moment() {
                 steps
             })
             .collect();
-        for number in 0..BACKUPS {
+        for number in 0..calls {
             for steps in &running {
                 (0..STEPS).for_each(|_| steps.recv_timeout(PATIENCE).expect("a step"));
             }
-            let least = Least {
-                transactions: state.transactions.load(Ordering::SeqCst),
-                records: state.records.load(Ordering::SeqCst),
-                rounds: state.rounds.load(Ordering::SeqCst),
-            };
-            let archive = root.path().join(format!("{number}.tar.zst"));
-            let (archive, data) = (archive.to_str().expect("text"), data.to_str().expect("text"));
-            highwater(&["backup", archive, "--data-dir", data]);
-            backups.push((archive.to_owned(), least));
+            step(number, &state);
         }
         state.stop.store(true, Ordering::SeqCst);
+    });
+}
+
+#[test]
+fn a_backup_under_load_is_one_moment() {
+    let (root, port) = (TempDir::new().expect("a directory"), free_port(21_300));
+    let data = root.path().join("data");
+    let mut backups = Vec::new();
+    let settings = ["log.cleaner.backoff.ms=50".to_owned()];
+    under_load((&data, port), &settings, BACKUPS, |number, state| {
+        let least = Far::of(state);
+        let archive = root.path().join(format!("{number}.tar.zst"));
+        let (archive, data) = (archive.to_str().expect("text"), data.to_str().expect("text"));
+        highwater(&["backup", archive, "--data-dir", data]);
+        backups.push((archive.to_owned(), least));
     });
     for (archive, least) in &backups {
         let target = TempDir::new().expect("a directory");
@@ -201,16 +224,96 @@ fn a_backup_under_load_is_one_moment() {
     }
 }
 
+#[test]
+fn one_backup_can_be_taken_back_to_any_moment_in_it() {
+    let (root, port) = (TempDir::new().expect("a directory"), free_port(21_300));
+    let (first, second) = (root.path().join("1"), root.path().join("2"));
+    let directories = format!("log.dirs={},{}", first.display(), second.display());
+    let settings = [directories, "log.cleaner.enable=false".to_owned()];
+    let mut marks = Vec::new();
+    let archive = root.path().join("a.tar.zst");
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    let both =
+        |a: &Path, b: &Path| ["--data-dir".to_owned(), text(a), "--data-dir".to_owned(), text(b)];
+    under_load((&first, port), &settings, BACKUPS, |number, state| {
+        marks.push(Far::of(state));
+        create_topic(&format!("127.0.0.1:{port}"), &format!("later-{number}"), 1);
+        if number + 1 == BACKUPS {
+            let archive = text(&archive);
+            let named = both(&first, &second);
+            let named: Vec<&str> = named.iter().map(String::as_str).collect();
+            highwater(&[&["backup", &archive][..], &named].concat());
+        }
+    });
+    for (number, mark) in marks.iter().enumerate() {
+        let target = TempDir::new().expect("a directory");
+        let (a, b) = (target.path().join("1"), target.path().join("2"));
+        let (archive, at, named) = (text(&archive), iso(mark.at), both(&a, &b));
+        let named: Vec<&str> = named.iter().map(String::as_str).collect();
+        highwater(&[&["restore", &archive, "--at", &at][..], &named].concat());
+        let directories = format!("log.dirs={},{}", a.display(), b.display());
+        let (committed, records) = look_at((&a, &b), port + 1, mark, &[directories], number);
+        // One of each may have been under way.
+        assert!(committed <= mark.transactions + 1, "{committed} of {}", mark.transactions);
+        assert!(records <= mark.records + 20, "{records} of {}", mark.records);
+    }
+}
+
+/// As `date -u` writes it.
+fn iso(millis: u128) -> String {
+    let seconds = format!("@{}.{:03}", millis / 1000, millis % 1000);
+    let said =
+        Command::new("date").args(["-u", "-d", &seconds, "+%Y-%m-%dT%H:%M:%S.%3NZ"]).output();
+    String::from_utf8(said.expect("date").stdout).expect("text").trim().to_owned()
+}
+
+/// What was created by then is there, and what was created later is not.
+fn look_at(
+    (first, second): (&Path, &Path),
+    port: u16,
+    mark: &Far,
+    settings: &[String],
+    number: usize,
+) -> (i64, i64) {
+    let address = format!("127.0.0.1:{port}");
+    let mut broker = BrokerProcess::start(first, &address, settings);
+    let client = group_client(&address, "none");
+    let metadata = client.fetch_metadata(None, PATIENCE).expect("metadata");
+    let later: Vec<&str> = metadata
+        .topics()
+        .iter()
+        .map(|topic| topic.name())
+        .filter(|name| name.starts_with("later"))
+        .collect();
+    assert_eq!(later.len(), number, "{later:?}");
+    let reader = Reader { address: &address };
+    let found = look_with_clients(&address, mark);
+    newest_values(&reader, mark);
+    broker.stop();
+    check_files(first);
+    check_files(second);
+    found
+}
+
 /// Everything that was acknowledged, transactions whole, offsets within their logs.
-fn look(directory: &Path, port: u16, least: &Least) {
+fn look(directory: &Path, port: u16, least: &Far) {
     let address = format!("127.0.0.1:{port}");
     let mut broker = BrokerProcess::start(directory, &address, &[]);
+    look_with_clients(&address, least);
+    newest_values(&Reader { address: &address }, least);
+    broker.stop();
+    let checked = check_files(directory);
+    assert!(checked >= PARTITIONS, "{checked} partitions");
+}
+
+/// How many transactions and records there are.
+fn look_with_clients(address: &str, least: &Far) -> (i64, i64) {
     // What was open is aborted.
-    drop(V1::take_over(&address, "id"));
+    drop(V1::take_over(address, "id"));
     let places: Vec<(&str, i32)> = (0..PARTITIONS).map(|partition| (WHOLE, partition)).collect();
-    let reader = Reader { address: &address };
+    let reader = Reader { address };
     let log = reader.read((WHOLE, PARTITIONS), &places);
-    let committed = committed_offset(&group_client(&address, GROUP), SOURCE).expect("an offset");
+    let committed = committed_offset(&group_client(address, GROUP), SOURCE).expect("an offset");
     println!("{committed} transactions, {} before the backup", least.transactions);
     assert!(committed >= least.transactions, "{committed} of {}", least.transactions);
     let expected: Vec<String> = (0..committed).map(|number| number.to_string()).collect();
@@ -222,16 +325,14 @@ fn look(directory: &Path, port: u16, least: &Least) {
         reader.read((PLAIN, 1), &[(PLAIN, 0)]).remove(&(PLAIN.to_owned(), 0)).expect("some");
     let expected: Vec<String> = (0..records.len()).map(|number| number.to_string()).collect();
     assert_eq!(records, expected);
-    let plain = committed_offset(&group_client(&address, PLAIN_GROUP), PLAIN).expect("an offset");
+    let plain = committed_offset(&group_client(address, PLAIN_GROUP), PLAIN).expect("an offset");
     assert!(records.len() as i64 >= least.records.max(plain), "{plain}, {}", records.len());
     assert!(plain >= least.records - 20, "the newest commit before the backup: {plain}");
-    newest_values(&reader, least);
-    broker.stop();
-    check_files(directory);
+    (committed, records.len() as i64)
 }
 
 /// What the broker has made of the restored files is as Kafka would have written it.
-fn check_files(directory: &Path) {
+fn check_files(directory: &Path) -> i32 {
     highwater(&["dump", "--verify", directory.to_str().expect("text")]);
     let mut checked = 0;
     for entry in std::fs::read_dir(directory).expect("readable") {
@@ -241,10 +342,10 @@ fn check_files(directory: &Path) {
             checked += 1;
         }
     }
-    assert!(checked >= PARTITIONS, "{checked} partitions");
+    checked
 }
 
-fn newest_values(reader: &Reader<'_>, least: &Least) {
+fn newest_values(reader: &Reader<'_>, least: &Far) {
     let log = reader.read((COMPACTED, 1), &[(COMPACTED, 0)]);
     let mut newest: BTreeMap<usize, i64> = BTreeMap::new();
     // Keys come round after round in one order; compaction takes whole old ones away.

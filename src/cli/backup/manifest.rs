@@ -1,20 +1,25 @@
 //! `highwater-backup.json`, the last file of an archive: what the others are, and their checksums. An archive without it
 //! was never finished.
 //!
-//! One JSON object: `format` "highwater-backup", `version` 1, `release`, `clusterId`, `nodeId`, `taken` (milliseconds since
-//! 1970), `partitions`, `members`: an array of `[path, bytes, CRC-32C of the bytes]`. The bytes of the object itself are
-//! under the checksum of their zstd frame.
+//! One JSON object: `format` "highwater-backup", `version` 2, `release`, `clusterId`, `nodeId`, `taken` (milliseconds since
+//! 1970), `directories` (how many log directories), `partitions`, `cleaned`: an object of partition and the offset up to which
+//! compaction may have gone, `members`: an array of `[path, bytes, CRC-32C of the bytes]`. The bytes of the object itself are
+//! under the checksum of their zstd frame. Version 1 has neither `directories`, which is 1, nor `cleaned`.
+//!
+//! Of several log directories the members' paths begin with `dir1/`, `dir2/` and so on, which no partition is called.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::types::Timestamp;
+use crate::types::{Offset, Timestamp};
 
 /// Name in the archive.
 pub(in crate::cli) const FILE_NAME: &str = "highwater-backup.json";
 
 const FORMAT: &str = "highwater-backup";
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// A file of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +57,12 @@ pub(in crate::cli) struct Manifest {
     pub node_id: i32,
     /// The moment that the archive shows.
     pub taken: Timestamp,
+    /// Log directories.
+    pub directories: usize,
     pub partitions: u64,
+    /// Of compacted logs, by the name of the partition's directory: keys below the offset may have been superseded by what is
+    /// below it too. `None` if the archive does not say.
+    pub cleaned: Option<BTreeMap<String, Offset>>,
     /// In the order of the archive.
     pub members: Vec<Member>,
 }
@@ -67,7 +77,9 @@ impl Manifest {
             "clusterId": self.cluster_id,
             "nodeId": self.node_id,
             "taken": self.taken.get(),
+            "directories": self.directories,
             "partitions": self.partitions,
+            "cleaned": self.cleaned.as_ref().map(cleaned_to_json),
             "members": members,
         })
         .to_string()
@@ -80,7 +92,7 @@ impl Manifest {
         if json["format"] != FORMAT {
             return Err("it is no manifest of a backup".to_owned());
         }
-        if json["version"] != VERSION {
+        if !matches!(json["version"].as_u64(), Some(1..=VERSION)) {
             return Err(format!("version {} is not known to this release", json["version"]));
         }
         let read = || {
@@ -88,7 +100,15 @@ impl Manifest {
                 cluster_id: json["clusterId"].as_str()?.to_owned(),
                 node_id: i32::try_from(json["nodeId"].as_i64()?).ok()?,
                 taken: Timestamp::new(json["taken"].as_i64()?),
+                directories: match &json["directories"] {
+                    Value::Null => 1,
+                    count => usize::try_from(count.as_u64()?).ok()?,
+                },
                 partitions: json["partitions"].as_u64()?,
+                cleaned: match &json["cleaned"] {
+                    Value::Null => None,
+                    cleaned => Some(cleaned_of_json(cleaned)?),
+                },
                 members: json["members"]
                     .as_array()?
                     .iter()
@@ -98,4 +118,27 @@ impl Manifest {
         };
         read().ok_or_else(|| "a field is missing or malformed".to_owned())
     }
+}
+
+fn cleaned_to_json(cleaned: &BTreeMap<String, Offset>) -> Value {
+    cleaned.iter().map(|(name, offset)| (name.clone(), json!(offset.get()))).collect()
+}
+
+fn cleaned_of_json(json: &Value) -> Option<BTreeMap<String, Offset>> {
+    let entry =
+        |(name, offset): (&String, &Value)| Some((name.clone(), Offset::new(offset.as_i64()?)));
+    json.as_object()?.iter().map(entry).collect()
+}
+
+/// Path in an archive of `directories` log directories of a file in the one at `root`, counted from 0.
+pub(in crate::cli) fn archived_path(directories: usize, root: usize, path: &str) -> String {
+    match directories {
+        1 => path.to_owned(),
+        _ => format!("dir{}/{path}", root + 1),
+    }
+}
+
+/// The reverse, of a path with this first part; `None` for a path of an archive of one directory.
+pub(in crate::cli) fn root_of(first: &str) -> Option<usize> {
+    first.strip_prefix("dir")?.parse::<usize>().ok()?.checked_sub(1)
 }

@@ -1,4 +1,4 @@
-//! `highwater backup`: one log directory, as it was at one moment, in one archive, beside the running broker.
+//! `highwater backup`: the log directories of a node, as they were at one moment, in one archive, beside the running broker.
 //!
 //! `moment` finds lengths of all logs that belong together, `plan` says which files that makes, `archive` writes them,
 //! `resume` keeps on disk how far that has come. docs/decisions/11-backup.md says why it is done so.
@@ -10,6 +10,8 @@ mod plan;
 mod progress;
 pub(super) mod restore;
 mod resume;
+mod rewind;
+mod roots;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,13 +20,14 @@ use std::time::Duration;
 use clap::Args;
 
 use self::archive::ArchiveWriter;
-use self::manifest::Manifest;
+use self::manifest::{Manifest, archived_path};
 use self::plan::Plan;
 use self::progress::Shown;
 use self::resume::Resume;
+use self::roots::Roots;
 use super::CommandError;
+use super::arguments::BrokerArguments;
 use crate::env::{Env, FileSystem, raise_descriptor_limit};
-use crate::storage::MetaProperties;
 
 /// Bytes copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -35,9 +38,12 @@ pub struct BackupArguments {
     /// The archive to write: a tar file compressed with zstd
     #[arg(value_name = "ARCHIVE")]
     archive: PathBuf,
-    /// The log directory of a broker, which may be running
+    /// A log directory of the broker, which may be running; once for each that it has
     #[arg(long, value_name = "DIR", default_value = "highwater-data")]
-    data_dir: PathBuf,
+    data_dir: Vec<PathBuf>,
+    /// Kafka's server.properties, which names the log directories
+    #[arg(long, short, value_name = "FILE", conflicts_with = "data_dir")]
+    config: Option<PathBuf>,
     /// How hard to compress, 1 to 19; records that producers compressed gain nothing from a high one
     #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
@@ -119,12 +125,13 @@ fn back_up(env: &Env, arguments: &BackupArguments) -> Result<Manifest, BackupErr
     if files.stat(archive).map_err(BackupError::at(archive))?.is_some() {
         return Err(BackupError::Refused(format!("{} is there already", archive.display())));
     }
+    let roots = Roots::look(files, arguments.directories(files)?)?;
     if arguments.restart {
         Resume::forget(files, archive).map_err(BackupError::at(archive))?;
     }
     let (plan, resume) = match Resume::open(files, archive).map_err(BackupError::at(archive))? {
         Some(resume) => {
-            let plan = Plan::again(files, &arguments.data_dir, &resume)?;
+            let plan = Plan::again(files, &roots, &resume)?;
             progress::say(&format!(
                 "an interrupted backup goes on behind {} files",
                 resume.done.len()
@@ -132,37 +139,38 @@ fn back_up(env: &Env, arguments: &BackupArguments) -> Result<Manifest, BackupErr
             (plan, resume)
         }
         None => {
-            let plan = new_plan(env, arguments)?;
+            let patience = Duration::from_secs(arguments.patience);
+            let logs = moment::find(env, &roots.paths, patience)?;
+            let plan = Plan::new(env, &roots, logs)?;
             let begun = Resume::begin(files, archive, &plan).map_err(BackupError::at(archive))?;
             (plan, begun)
         }
     };
-    let manifest = write(env, arguments, &plan, resume)?;
+    let manifest = write(env, arguments, &roots, &plan, resume)?;
     finish(files, archive).map_err(BackupError::at(archive))?;
     Ok(manifest)
 }
 
-fn new_plan(env: &Env, arguments: &BackupArguments) -> Result<Plan, BackupError> {
-    let directory = &arguments.data_dir;
-    let identity = directory.join(MetaProperties::FILE_NAME);
-    let bytes = env.files.read(&identity).map_err(BackupError::at(&identity))?;
-    let bytes = bytes.ok_or_else(|| {
-        BackupError::Refused(format!(
-            "{} is no log directory: it has no meta.properties",
-            directory.display()
-        ))
-    })?;
-    let identity = MetaProperties::decode(&bytes)
-        .map_err(|error| BackupError::Refused(format!("{}: {error}", identity.display())))?;
-    let patience = Duration::from_secs(arguments.patience);
-    let logs = moment::find(env, directory, patience)?;
-    Plan::new(env, directory, identity, logs)
+impl BackupArguments {
+    /// As given, or as the configuration says.
+    fn directories(&self, files: &dyn FileSystem) -> Result<Vec<PathBuf>, BackupError> {
+        let Some(config) = &self.config else { return Ok(self.data_dir.clone()) };
+        let arguments = BrokerArguments { config: Some(config.clone()), ..Default::default() };
+        let loaded = arguments.load(files).map_err(|e| BackupError::Refused(e.to_string()))?;
+        let mut directories = loaded.settings.log_dirs;
+        let metadata = loaded.settings.metadata_log_dir;
+        if !directories.contains(&metadata) {
+            directories.push(metadata);
+        }
+        Ok(directories)
+    }
 }
 
 /// Writes what the archive lacks.
 fn write(
     env: &Env,
     arguments: &BackupArguments,
+    roots: &Roots,
     plan: &Plan,
     mut resume: Resume,
 ) -> Result<Manifest, BackupError> {
@@ -177,12 +185,13 @@ fn write(
         shown.add(member.bytes);
     }
     for source in &plan.sources[members.len().min(plan.sources.len())..] {
-        let Some(opened) = source.open(env.files.as_ref(), &arguments.data_dir)? else {
-            members.push(manifest::Member::absent(&source.path));
+        let path = archived_path(roots.paths.len(), source.root, &source.path);
+        let Some(opened) = source.open(env.files.as_ref(), roots)? else {
+            members.push(manifest::Member::absent(&path));
             continue;
         };
         let taken = plan.manifest.taken;
-        let member = archive.member(&source.path, &opened, taken, &mut shown).map_err(failed())?;
+        let member = archive.member(&path, &opened, taken, &mut shown).map_err(failed())?;
         members.push(member);
         if archive.unsynced() >= resume::SYNC_BYTES {
             let bytes = archive.sync().map_err(failed())?;
@@ -190,7 +199,8 @@ fn write(
         }
     }
     members.retain(|member| !member.is_absent());
-    let manifest = Manifest { members, ..plan.manifest.clone() };
+    let cleaned = Some(roots.cleaned(env.files.as_ref())?);
+    let manifest = Manifest { members, cleaned, ..plan.manifest.clone() };
     archive.finish(&manifest).map_err(failed())?;
     Ok(manifest)
 }

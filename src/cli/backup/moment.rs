@@ -9,9 +9,9 @@
 //! The files are opened before they are measured: what is open stays readable when it is deleted or replaced by a cleaned
 //! one. A log that got another segment meanwhile is measured again too.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const LISTINGS_MAX: usize = 100;
 
 /// Why a log matters to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     /// `__transaction_state`: what was decided.
     Transactions,
     /// `__consumer_offsets`, `__share_group_state`: what points into other logs.
@@ -52,7 +52,9 @@ pub(super) struct OpenSegment {
 /// A log with all its segments, the oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct OpenLog {
-    /// Name of the directory.
+    /// Which log directory holds it.
+    pub root: usize,
+    /// Name of its directory there.
     pub name: String,
     role: Role,
     pub segments: Vec<OpenSegment>,
@@ -61,19 +63,21 @@ pub(super) struct OpenLog {
 /// All logs of clients and coordinators at one moment. Blocks, and reads nothing but lengths and names as a rule.
 pub(super) fn find(
     env: &Env,
-    directory: &Path,
+    directories: &[PathBuf],
     patience: Duration,
 ) -> Result<Vec<OpenLog>, BackupError> {
     let files = env.files.as_ref();
     let deadline = env.clock.monotonic() + patience;
-    let mut logs = open_all(files, directory)?;
+    let mut logs = Vec::new();
+    reopen_changed(files, directories, &mut logs)?;
     let mut attempts = 0;
     loop {
         attempts += 1;
         // Not slept between attempts: the moment that is looked for is shorter than any sleep.
-        if measure(&mut logs).map_err(BackupError::at(directory))?
-            && !reopen_changed(files, directory, &mut logs)?
+        if measure(&mut logs).map_err(BackupError::at(&directories[0]))?
+            && !reopen_changed(files, directories, &mut logs)?
         {
+            refuse_repeated(&logs, directories)?;
             return Ok(logs);
         }
         if env.clock.monotonic() > deadline {
@@ -99,7 +103,12 @@ fn measure(logs: &mut [OpenLog]) -> io::Result<bool> {
 }
 
 impl OpenLog {
-    fn open(files: &dyn FileSystem, directory: &Path, name: &str) -> io::Result<Option<Self>> {
+    fn open(
+        files: &dyn FileSystem,
+        directory: &Path,
+        root: usize,
+        name: &str,
+    ) -> io::Result<Option<Self>> {
         for _ in 0..LISTINGS_MAX {
             let Some(names) = segments(files, &directory.join(name))? else { return Ok(None) };
             let open = |name: String, directory: &Path| {
@@ -110,7 +119,8 @@ impl OpenLog {
                 names.into_iter().map(|segment| open(segment, &directory.join(name))).collect();
             match opened {
                 Ok(segments) => {
-                    return Ok(Some(Self { name: name.to_owned(), role: role(name), segments }));
+                    let (name, role) = (name.to_owned(), role(name));
+                    return Ok(Some(Self { root, name, role, segments }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -149,7 +159,8 @@ fn has_no_transactions(segment: &OpenSegment, more: u64) -> io::Result<bool> {
     Ok(is_plain && batches.ending() == Some(ScanEnd::Exhausted))
 }
 
-fn role(name: &str) -> Role {
+/// By the name of its directory.
+pub(super) fn role(name: &str) -> Role {
     match DirectoryName::parse(name) {
         DirectoryName::Partition(partition) => match partition.topic.as_str() {
             "__transaction_state" => Role::Transactions,
@@ -160,42 +171,64 @@ fn role(name: &str) -> Role {
     }
 }
 
-fn open_all(files: &dyn FileSystem, directory: &Path) -> Result<Vec<OpenLog>, BackupError> {
-    let mut logs = Vec::new();
-    for name in partitions(files, directory).map_err(BackupError::at(directory))? {
-        let path = directory.join(&name);
-        logs.extend(OpenLog::open(files, directory, &name).map_err(BackupError::at(&path))?);
-    }
-    Ok(logs)
-}
-
-/// Opens logs that are new or have another newest segment; true if there were any. Those that are gone are left out.
+/// Opens logs that are new or have another newest segment, and forgets those that are gone; true if there were any. What is gone
+/// may have been moved into a directory that was listed before.
 fn reopen_changed(
     files: &dyn FileSystem,
-    directory: &Path,
+    directories: &[PathBuf],
     logs: &mut Vec<OpenLog>,
 ) -> Result<bool, BackupError> {
-    let names = partitions(files, directory).map_err(BackupError::at(directory))?;
-    logs.retain(|log| names.contains(&log.name));
     let mut changed = false;
-    for name in names {
-        let path = directory.join(&name);
-        let at = logs.iter().position(|log| log.name == name);
-        let newest = segments(files, &path).map_err(BackupError::at(&path))?;
-        let newest = newest.and_then(|names| names.last().cloned());
-        let known = at.and_then(|at| logs[at].segments.last().map(|segment| segment.name.clone()));
-        if at.is_some() && newest == known {
-            continue;
-        }
-        let opened = OpenLog::open(files, directory, &name).map_err(BackupError::at(&path))?;
-        changed = true;
-        match (at, opened) {
-            (Some(at), Some(log)) => logs[at] = log,
-            (Some(at), None) => drop(logs.remove(at)),
-            (None, opened) => logs.extend(opened),
+    for (root, directory) in directories.iter().enumerate() {
+        let names = partitions(files, directory).map_err(BackupError::at(directory))?;
+        let before = logs.len();
+        logs.retain(|log| log.root != root || names.contains(&log.name));
+        changed |= logs.len() < before;
+        for name in names {
+            changed |= reopen(files, directory, root, &name, logs)?;
         }
     }
     Ok(changed)
+}
+
+fn reopen(
+    files: &dyn FileSystem,
+    directory: &Path,
+    root: usize,
+    name: &str,
+    logs: &mut Vec<OpenLog>,
+) -> Result<bool, BackupError> {
+    let path = directory.join(name);
+    let at = logs.iter().position(|log| log.root == root && log.name == name);
+    let newest = segments(files, &path).map_err(BackupError::at(&path))?;
+    let newest = newest.and_then(|names| names.last().cloned());
+    let known = at.and_then(|at| logs[at].segments.last().map(|segment| segment.name.clone()));
+    if at.is_some() && newest == known {
+        return Ok(false);
+    }
+    let opened = OpenLog::open(files, directory, root, name).map_err(BackupError::at(&path))?;
+    match (at, opened) {
+        (Some(at), Some(log)) => logs[at] = log,
+        (Some(at), None) => drop(logs.remove(at)),
+        (None, opened) => logs.extend(opened),
+    }
+    Ok(true)
+}
+
+/// A node does not start on such directories either before one of the two is set aside.
+fn refuse_repeated(logs: &[OpenLog], directories: &[PathBuf]) -> Result<(), BackupError> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for log in logs {
+        if let Some(other) = seen.insert(&log.name, log.root) {
+            return Err(BackupError::Refused(format!(
+                "{} lies in {} and in {}: a start of the node sets one of them aside",
+                log.name,
+                directories[other].display(),
+                directories[log.root].display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn partitions(files: &dyn FileSystem, directory: &Path) -> io::Result<BTreeSet<String>> {

@@ -11,6 +11,7 @@ use super::BackupError;
 use super::manifest::Manifest;
 use super::moment::{OpenLog, OpenSegment};
 use super::resume::Resume;
+use super::roots::Roots;
 use crate::env::{Env, File, FileSystem, OpenMode};
 use crate::metadata::Image;
 use crate::metadata::journal;
@@ -25,7 +26,9 @@ const LISTINGS_MAX: usize = 100;
 /// One file of the archive to be.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// Relative to the log directory.
+    /// Which log directory.
+    pub root: usize,
+    /// Relative to it.
     pub path: String,
     pub from: From,
 }
@@ -57,31 +60,32 @@ pub(super) struct Plan {
 
 impl Plan {
     /// For logs of one moment. Metadata comes from after it, so that it knows all of their topics.
-    pub fn new(
-        env: &Env,
-        directory: &Path,
-        identity: MetaProperties,
-        logs: Vec<OpenLog>,
-    ) -> Result<Self, BackupError> {
+    pub fn new(env: &Env, roots: &Roots, logs: Vec<OpenLog>) -> Result<Self, BackupError> {
         let (files, taken) = (env.files.as_ref(), env.clock.wall());
-        let mut sources = metadata(files, directory)?;
-        let image = image(files, directory, &identity.cluster_id)?;
-        refuse_others(&image, &identity)?;
-        sources.extend(log_starts(files, directory)?);
+        let mut sources = metadata(files, roots)?;
+        let image = image(files, roots)?;
+        roots.refuse_missing(&image)?;
+        for (root, directory) in roots.paths.iter().enumerate() {
+            sources.extend(log_starts(files, root, directory)?);
+        }
         let mut partitions = 0;
         for log in logs.into_iter().filter(|log| is_known(&image, &log.name)) {
             partitions += 1;
-            sources.extend(of_log(files, directory, log)?);
+            sources.extend(of_log(files, &roots.paths[log.root], log)?);
         }
-        // The last file: without it nobody takes the directory for a whole one.
-        let bytes = identity.encode(taken);
-        sources
-            .push(Source { path: MetaProperties::FILE_NAME.to_owned(), from: From::Held(bytes) });
+        // The last files: without them nobody takes the directories for whole ones.
+        for (root, identity) in roots.identities.iter().enumerate() {
+            let from = From::Held(identity.encode(taken));
+            sources.push(Source { root, path: MetaProperties::FILE_NAME.to_owned(), from });
+        }
+        let identity = roots.identity();
         let manifest = Manifest {
-            cluster_id: identity.cluster_id,
+            cluster_id: identity.cluster_id.clone(),
             node_id: identity.node_id.get(),
             taken,
+            directories: roots.paths.len(),
             partitions,
+            cleaned: None,
             members: Vec::new(),
         };
         Ok(Self { sources, manifest })
@@ -90,13 +94,19 @@ impl Plan {
     /// Goes on with a plan: the files that are not in the archive yet must be those that were planned.
     pub fn again(
         files: &dyn FileSystem,
-        directory: &Path,
+        roots: &Roots,
         resume: &Resume,
     ) -> Result<Self, BackupError> {
+        if resume.manifest.directories != roots.paths.len() {
+            return Err(BackupError::Refused(format!(
+                "the interrupted backup is of {} log directories: name them as before, or --restart begins again",
+                resume.manifest.directories
+            )));
+        }
         let mut sources = resume.sources.clone();
         for source in sources.iter_mut().skip(resume.done.len()) {
             if let From::Prefix { bytes, tail_crc, file } = &mut source.from {
-                let path = directory.join(&source.path);
+                let path = roots.paths[source.root].join(&source.path);
                 let changed = || BackupError::Changed { path: path.display().to_string() };
                 let opened = files.open(&path, OpenMode::ReadOnly).map_err(|_| changed())?;
                 let len = opened.len().map_err(BackupError::at(&path))?;
@@ -125,9 +135,9 @@ impl Source {
     pub fn open(
         &self,
         files: &dyn FileSystem,
-        directory: &Path,
+        roots: &Roots,
     ) -> Result<Option<Opened>, BackupError> {
-        let path = directory.join(&self.path);
+        let path = roots.paths[self.root].join(&self.path);
         match &self.from {
             From::Prefix { bytes, file: Some(file), .. } => {
                 Ok(Some(Opened::Prefix(Arc::clone(file), *bytes)))
@@ -146,17 +156,19 @@ impl Source {
 }
 
 /// The metadata log with its snapshots.
-fn metadata(files: &dyn FileSystem, directory: &Path) -> Result<Vec<Source>, BackupError> {
-    let path = directory.join(METADATA_DIRECTORY);
+fn metadata(files: &dyn FileSystem, roots: &Roots) -> Result<Vec<Source>, BackupError> {
+    let (root, path) = (roots.metadata, roots.metadata_path());
     for _ in 0..LISTINGS_MAX {
         let names = metadata_files(files, &path)?;
         let opened: io::Result<Vec<Source>> =
-            names.iter().map(|name| metadata_source(files, &path, name)).collect();
+            names.iter().map(|name| metadata_source(files, root, &path, name)).collect();
         match opened {
             // A snapshot and the segment behind it belong together.
             Ok(sources) if metadata_files(files, &path)? == names => {
                 let state = format!("{METADATA_DIRECTORY}/quorum-state");
-                return Ok([sources, vec![Source { path: state, from: From::Whole }]].concat());
+                return Ok(
+                    [sources, vec![Source { root, path: state, from: From::Whole }]].concat()
+                );
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -167,13 +179,7 @@ fn metadata(files: &dyn FileSystem, directory: &Path) -> Result<Vec<Source>, Bac
 }
 
 fn metadata_files(files: &dyn FileSystem, path: &Path) -> Result<Vec<String>, BackupError> {
-    let entries = match files.list(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let text = format!("{} is not there: metadata lies elsewhere", path.display());
-            return Err(BackupError::Refused(text));
-        }
-        entries => entries.map_err(BackupError::at(path))?,
-    };
+    let entries = files.list(path).map_err(BackupError::at(path))?;
     let wanted = |name: &String| {
         name.ends_with(".log") || name.ends_with(".checkpoint") || name == "partition.metadata"
     };
@@ -183,27 +189,20 @@ fn metadata_files(files: &dyn FileSystem, path: &Path) -> Result<Vec<String>, Ba
     Ok(names)
 }
 
-fn metadata_source(files: &dyn FileSystem, path: &Path, name: &str) -> io::Result<Source> {
+fn metadata_source(
+    files: &dyn FileSystem,
+    root: usize,
+    path: &Path,
+    name: &str,
+) -> io::Result<Source> {
     let file = files.open(&path.join(name), OpenMode::ReadOnly)?;
     let segment = OpenSegment { name: name.to_owned(), bytes: file.len()?, file };
-    prefix(METADATA_DIRECTORY, segment)
-}
-
-/// The moment of one directory is not that of another.
-fn refuse_others(image: &Image, identity: &MetaProperties) -> Result<(), BackupError> {
-    let registered = image.brokers.get(&identity.node_id);
-    match registered.map_or(0, |broker| broker.log_dirs.len()) {
-        0 | 1 => Ok(()),
-        count => Err(BackupError::Refused(format!(
-            "the broker has {count} log directories: a backup takes one, and so would miss records"
-        ))),
-    }
+    prefix(root, METADATA_DIRECTORY, segment)
 }
 
 /// What the metadata says now, which is at or after what is archived of it.
-fn image(files: &dyn FileSystem, directory: &Path, cluster: &str) -> Result<Image, BackupError> {
-    let path = directory.join(METADATA_DIRECTORY);
-    let loaded = journal::load(files, &path, cluster);
+fn image(files: &dyn FileSystem, roots: &Roots) -> Result<Image, BackupError> {
+    let loaded = journal::load(files, &roots.metadata_path(), &roots.identity().cluster_id);
     let loaded = loaded.map_err(|error| BackupError::Refused(error.to_string()))?;
     Ok(loaded.image)
 }
@@ -217,11 +216,15 @@ fn is_known(image: &Image, directory: &str) -> bool {
 }
 
 /// Deleted records come back without it.
-fn log_starts(files: &dyn FileSystem, directory: &Path) -> Result<Option<Source>, BackupError> {
+fn log_starts(
+    files: &dyn FileSystem,
+    root: usize,
+    directory: &Path,
+) -> Result<Option<Source>, BackupError> {
     let name = Checkpoint::LogStart.file_name();
     let path = directory.join(name);
     let bytes = files.read(&path).map_err(BackupError::at(&path))?;
-    Ok(bytes.map(|bytes| Source { path: name.to_owned(), from: From::Held(bytes) }))
+    Ok(bytes.map(|bytes| Source { root, path: name.to_owned(), from: From::Held(bytes) }))
 }
 
 /// Small files first: they may be gone soon, and are made again.
@@ -233,7 +236,11 @@ fn of_log(
     let path = directory.join(&log.name);
     let newest = log.segments.last().map(|segment| segment.name.clone()).unwrap_or_default();
     let newest = newest.trim_end_matches(".log").to_owned();
-    let entries = files.list(&path).map_err(BackupError::at(&path))?;
+    let entries = match files.list(&path) {
+        // It was moved or deleted since. Its segments are open.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        entries => entries.map_err(BackupError::at(&path))?,
+    };
     let is_small = |name: &String| match name.strip_suffix(".snapshot") {
         // State of producers that goes beyond the moment would be thrown away.
         Some(stem) => stem <= newest.as_str(),
@@ -242,19 +249,21 @@ fn of_log(
     let mut small: Vec<String> =
         entries.into_iter().map(|entry| entry.name).filter(is_small).collect();
     small.sort();
-    let small = small
-        .into_iter()
-        .map(|name| Source { path: format!("{}/{name}", log.name), from: From::Whole });
-    let segments = log.segments.into_iter().map(|segment| prefix(&log.name, segment));
+    let small = small.into_iter().map(|name| format!("{}/{name}", log.name)).map(|path| Source {
+        root: log.root,
+        path,
+        from: From::Whole,
+    });
+    let segments = log.segments.into_iter().map(|segment| prefix(log.root, &log.name, segment));
     let segments: io::Result<Vec<Source>> = segments.collect();
     let segments = segments.map_err(BackupError::at(&path))?;
     Ok(small.chain(segments).collect())
 }
 
-fn prefix(directory: &str, segment: OpenSegment) -> io::Result<Source> {
+fn prefix(root: usize, directory: &str, segment: OpenSegment) -> io::Result<Source> {
     let tail_crc = tail_crc_of(segment.file.as_ref(), segment.bytes)?;
     let from = From::Prefix { bytes: segment.bytes, tail_crc, file: Some(segment.file) };
-    Ok(Source { path: format!("{directory}/{}", segment.name), from })
+    Ok(Source { root, path: format!("{directory}/{}", segment.name), from })
 }
 
 /// Batches say their offsets, so no other content of a segment has the same bytes at the same place.

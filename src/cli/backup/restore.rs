@@ -1,8 +1,9 @@
-//! `highwater restore`: a log directory out of an archive, checked byte for byte.
+//! `highwater restore`: the log directories of a node out of an archive, checked byte for byte, and taken back to an earlier point
+//! in time if that is asked for (`rewind`).
 //!
-//! The directory has no `meta.properties` before everything else is in it and synced, so no broker starts on half of it.
+//! No directory has a `meta.properties` before everything else is in all of them and synced, so no broker starts on half of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -14,9 +15,12 @@ use zstd::stream::read::Decoder;
 use super::CHUNK_BYTES;
 use super::manifest::{self, Manifest, Member};
 use super::progress::Shown;
+use super::rewind::{Point, RewindError, Rewound, rewind};
 use crate::cli::CommandError;
-use crate::env::{Env, File, FileSystem, OpenMode, write_atomically};
+use crate::cli::moment::{moment, written};
+use crate::env::{EntryKind, Env, File, FileSystem, OpenMode, write_atomically};
 use crate::storage::MetaProperties;
+use crate::types::Timestamp;
 
 /// Says which archive an unfinished directory is restored from.
 const MARKER: &str = "highwater-restore.json";
@@ -33,11 +37,17 @@ pub struct RestoreArguments {
     /// An archive that `highwater backup` has written
     #[arg(value_name = "ARCHIVE")]
     archive: PathBuf,
-    /// The new log directory; must be empty, or the unfinished one of the same archive
+    /// The new log directory, once for each that the archive has; must be empty, or the unfinished one of the same archive
     #[arg(long, value_name = "DIR", required_unless_present = "check")]
-    data_dir: Option<PathBuf>,
+    data_dir: Vec<PathBuf>,
+    /// Leave out what was written or changed after this point in time, such as 2026-05-01T14:02:00 or 2026-05-01T14:02+02:00
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    at: Option<Timestamp>,
+    /// With --at: go on where the archive does not have everything of that time any more
+    #[arg(long, requires = "at")]
+    incomplete: bool,
     /// Only read the archive and compare everything with its checksums
-    #[arg(long, conflicts_with = "data_dir")]
+    #[arg(long, conflicts_with_all = ["data_dir", "at"])]
     check: bool,
 }
 
@@ -71,45 +81,112 @@ impl RestoreError {
     }
 }
 
+impl From<RewindError> for RestoreError {
+    fn from(error: RewindError) -> Self {
+        match error {
+            RewindError::Refused(text) => Self::Refused(text),
+            RewindError::Io { path, source } => Self::Io { path, source },
+        }
+    }
+}
+
 pub(in crate::cli) fn run(
     arguments: &RestoreArguments,
     out: &mut dyn Write,
 ) -> Result<(), CommandError> {
     let env = Env::system();
-    let manifest = restore(env.files.as_ref(), &arguments.archive, arguments.data_dir.as_deref())
+    let (manifest, rewound) = restore(env.files.as_ref(), arguments)
         .map_err(|error| CommandError::Failed(error.to_string()))?;
     let bytes = manifest.members.iter().map(|member| member.bytes).sum::<u64>();
+    let places: Vec<String> =
+        arguments.data_dir.iter().map(|path| path.display().to_string()).collect();
+    let place =
+        if arguments.check { arguments.archive.display().to_string() } else { places.join(", ") };
     writeln!(
         out,
-        "{}: {} partitions, {} files, {bytes} bytes, as of {}, node.id={}",
-        arguments.data_dir.as_deref().unwrap_or(&arguments.archive).display(),
+        "{place}: {} partitions, {} files, {bytes} bytes, as of {}, node.id={}",
         manifest.partitions,
         manifest.members.len(),
-        crate::cli::moment::written(manifest.taken),
+        written(manifest.taken),
         manifest.node_id
     )?;
+    match (arguments.at, rewound) {
+        (Some(at), Some(rewound)) => say_rewound(at, &rewound, out).map_err(CommandError::from),
+        _ => Ok(()),
+    }
+}
+
+fn say_rewound(at: Timestamp, rewound: &Rewound, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "taken back to {}: {} records of {} partitions were left out",
+        written(at),
+        rewound.records,
+        rewound.logs
+    )?;
+    if !rewound.topics.is_empty() {
+        let topics: Vec<&str> = rewound.topics.iter().map(String::as_str).collect();
+        writeln!(out, "created later, and left out: {}", topics.join(", "))?;
+    }
+    for line in &rewound.missing {
+        writeln!(out, "missing: {line}")?;
+    }
+    for line in &rewound.doubts {
+        writeln!(out, "clocks of producers contradict each other in {line}")?;
+    }
     Ok(())
 }
 
 fn restore(
     files: &dyn FileSystem,
-    archive: &Path,
-    directory: Option<&Path>,
-) -> Result<Manifest, RestoreError> {
+    arguments: &RestoreArguments,
+) -> Result<(Manifest, Option<Rewound>), RestoreError> {
+    let (archive, roots) = (arguments.archive.as_path(), arguments.data_dir.as_slice());
     let file = files.open(archive, OpenMode::ReadOnly).map_err(RestoreError::at(archive))?;
-    if let Some(directory) = directory {
+    for directory in roots {
         claim(files, archive, &file, directory)?;
     }
-    let found = unpack(files, archive, file, directory)?;
+    let found = unpack(files, archive, file, roots)?;
     let manifest = verify(&found).map_err(|reason| damaged(archive, reason))?;
-    if let Some(directory) = directory {
-        let identity = found
-            .identity
-            .as_deref()
-            .ok_or_else(|| damaged(archive, "it has no meta.properties".to_owned()))?;
-        settle(files, directory, &manifest, identity).map_err(RestoreError::at(directory))?;
+    if arguments.check {
+        return Ok((manifest, None));
     }
-    Ok(manifest)
+    if manifest.directories != roots.len() {
+        return Err(count_of_directories(&manifest, roots));
+    }
+    if found.identities.len() != roots.len() {
+        return Err(damaged(archive, "it has no meta.properties".to_owned()));
+    }
+    sweep(files, roots, &manifest)?;
+    let rewound = match arguments.at {
+        Some(at) => {
+            let point = Point { at, incomplete: arguments.incomplete };
+            Some(rewind(files, roots, &manifest, point)?)
+        }
+        None => None,
+    };
+    for directory in roots {
+        sync_all(files, directory).map_err(RestoreError::at(directory))?;
+    }
+    for (root, identity) in &found.identities {
+        let path = roots[*root].join(MetaProperties::FILE_NAME);
+        write_atomically(files, &path, identity).map_err(RestoreError::at(&path))?;
+    }
+    // Not before all have theirs, so that a restore that is interrupted here goes on as well.
+    for directory in roots {
+        let path = directory.join(MARKER);
+        files.remove_file(&path).map_err(RestoreError::at(&path))?;
+        files.sync_dir(directory).map_err(RestoreError::at(directory))?;
+    }
+    Ok((manifest, rewound))
+}
+
+fn count_of_directories(manifest: &Manifest, roots: &[PathBuf]) -> RestoreError {
+    RestoreError::Refused(format!(
+        "the archive is of {} log directories, and {} are given: give one --data-dir for each",
+        manifest.directories,
+        roots.len()
+    ))
 }
 
 fn damaged(archive: &Path, reason: String) -> RestoreError {
@@ -155,7 +232,8 @@ fn marker(file: &dyn File) -> io::Result<Vec<u8>> {
 struct Unpacked {
     members: Vec<Member>,
     manifest: Option<Vec<u8>>,
-    identity: Option<Vec<u8>>,
+    /// `meta.properties` of each log directory.
+    identities: BTreeMap<usize, Vec<u8>>,
 }
 
 /// Reads it once, writing what is missing in the directory.
@@ -163,10 +241,10 @@ fn unpack(
     files: &dyn FileSystem,
     archive: &Path,
     file: Arc<dyn File>,
-    directory: Option<&Path>,
+    roots: &[PathBuf],
 ) -> Result<Unpacked, RestoreError> {
     let len = file.len().map_err(RestoreError::at(archive))?;
-    let shown = Shown::new(if directory.is_some() { "restored" } else { "checked" }, len);
+    let shown = Shown::new(if roots.is_empty() { "checked" } else { "restored" }, len);
     let reader = BufReader::with_capacity(CHUNK_BYTES, ArchiveReader { file, position: 0, shown });
     let broken = |error: io::Error| damaged(archive, format!("it is damaged or cut off: {error}"));
     let decoder = Decoder::with_buffer(reader).map_err(broken)?;
@@ -175,44 +253,66 @@ fn unpack(
     for entry in tar.entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
         let path = entry.path().map_err(broken)?.into_owned();
-        if unpacked.manifest.is_some() || !is_plain(&path) {
+        if unpacked.manifest.is_some() {
             return Err(damaged(archive, format!("{} does not belong there", path.display())));
         }
-        member(files, archive, directory, &path, &mut entry, &mut unpacked)?;
+        let Some((root, inside)) = split(&path) else {
+            return Err(damaged(archive, format!("{} does not belong there", path.display())));
+        };
+        let target = match roots {
+            [] => None,
+            // Verified once the archive has said how many there are.
+            roots => roots.get(root).map(|root| root.join(inside)),
+        };
+        let place = Place { root, inside, target };
+        member(files, archive, &place, &path, &mut entry, &mut unpacked)?;
     }
     Ok(unpacked)
 }
 
-/// A file of a log directory or of a partition in it, and nowhere else.
-fn is_plain(path: &Path) -> bool {
-    let parts = path.components().count();
-    path.components().all(|part| matches!(part, Component::Normal(_))) && (1..=2).contains(&parts)
+/// Where a member belongs.
+struct Place<'a> {
+    root: usize,
+    /// In the log directory.
+    inside: &'a Path,
+    /// `None` if nothing is to be written.
+    target: Option<PathBuf>,
+}
+
+/// The log directory of a path, and the path in it: a file of the directory or of a partition in it, and nowhere else.
+fn split(path: &Path) -> Option<(usize, &Path)> {
+    let first = path.components().next()?.as_os_str();
+    let root = first.to_str().and_then(manifest::root_of);
+    let inside = if root.is_some() { path.strip_prefix(first).ok()? } else { path };
+    let parts = inside.components().count();
+    let is_plain = inside.components().all(|part| matches!(part, Component::Normal(_)));
+    (is_plain && (1..=2).contains(&parts)).then_some((root.unwrap_or(0), inside))
 }
 
 fn member(
     files: &dyn FileSystem,
     archive: &Path,
-    directory: Option<&Path>,
+    place: &Place<'_>,
     path: &Path,
     entry: &mut impl Read,
     unpacked: &mut Unpacked,
 ) -> Result<(), RestoreError> {
     let broken = |error: io::Error| damaged(archive, format!("{}: {error}", path.display()));
     let name = path.display().to_string();
-    if name == manifest::FILE_NAME || name == MetaProperties::FILE_NAME {
+    let is_identity = place.inside == Path::new(MetaProperties::FILE_NAME);
+    if name == manifest::FILE_NAME || is_identity {
         let mut held = Vec::new();
         entry.take(HELD_BYTES_MAX).read_to_end(&mut held).map_err(broken)?;
-        if name == manifest::FILE_NAME {
+        if !is_identity {
             unpacked.manifest = Some(held);
             return Ok(());
         }
         let (bytes, crc) = (held.len() as u64, crc32c::crc32c(&held));
         unpacked.members.push(Member { path: name, bytes, crc });
-        unpacked.identity = Some(held);
+        unpacked.identities.insert(place.root, held);
         return Ok(());
     }
-    let target = directory.map(|directory| directory.join(path));
-    let mut sink = Sink::open(files, target.as_deref()).map_err(RestoreError::at(path))?;
+    let mut sink = Sink::open(files, place.target.as_deref()).map_err(RestoreError::at(path))?;
     let mut piece = vec![0; CHUNK_BYTES];
     loop {
         let read = entry.read(&mut piece).map_err(broken)?;
@@ -308,26 +408,46 @@ fn verify(found: &Unpacked) -> Result<Manifest, String> {
     }
 }
 
-/// Makes everything durable, then makes it a log directory.
-fn settle(
+/// Removes what an interrupted restore left that is not in the archive.
+fn sweep(
     files: &dyn FileSystem,
-    directory: &Path,
+    roots: &[PathBuf],
     manifest: &Manifest,
-    identity: &[u8],
-) -> io::Result<()> {
-    let mut directories = BTreeSet::new();
-    for member in manifest.members.iter().filter(|m| m.path != MetaProperties::FILE_NAME) {
-        let path = directory.join(&member.path);
-        files.open(&path, OpenMode::Existing)?.sync()?;
-        directories.extend(path.parent().map(Path::to_owned));
+) -> Result<(), RestoreError> {
+    let members: HashSet<&str> =
+        manifest.members.iter().map(|member| member.path.as_str()).collect();
+    for (at, root) in roots.iter().enumerate() {
+        for partition in directories(files, root).map_err(RestoreError::at(root))? {
+            let path = root.join(&partition);
+            for entry in files.list(&path).map_err(RestoreError::at(&path))? {
+                let inside = format!("{partition}/{}", entry.name);
+                let member = manifest::archived_path(manifest.directories, at, &inside);
+                if !members.contains(member.as_str()) {
+                    let left = path.join(&entry.name);
+                    files.remove_file(&left).map_err(RestoreError::at(&left))?;
+                }
+            }
+        }
     }
-    for directory in &directories {
-        files.sync_dir(directory)?;
+    Ok(())
+}
+
+fn directories(files: &dyn FileSystem, root: &Path) -> io::Result<Vec<String>> {
+    let entries = files.list(root)?.into_iter();
+    Ok(entries.filter(|e| e.kind == EntryKind::Directory).map(|entry| entry.name).collect())
+}
+
+/// Makes a log directory durable with all partitions in it.
+fn sync_all(files: &dyn FileSystem, root: &Path) -> io::Result<()> {
+    let mut paths = vec![root.to_owned()];
+    paths.extend(directories(files, root)?.into_iter().map(|name| root.join(name)));
+    for path in &paths {
+        for entry in files.list(path)?.into_iter().filter(|e| e.kind == EntryKind::File) {
+            files.open(&path.join(entry.name), OpenMode::Existing)?.sync()?;
+        }
+        files.sync_dir(path)?;
     }
-    files.sync_dir(directory)?;
-    write_atomically(files, &directory.join(MetaProperties::FILE_NAME), identity)?;
-    files.remove_file(&directory.join(MARKER))?;
-    files.sync_dir(directory)
+    Ok(())
 }
 
 /// The archive from its start on.

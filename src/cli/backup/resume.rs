@@ -1,7 +1,8 @@
 //! `ARCHIVE.progress` beside `ARCHIVE.partial`: what the archive is to hold, and how far that has come.
 //!
-//! Lines of JSON. The first is the plan: `version` 1, the manifest without its members, `sources`: an array of
-//! `[path, "prefix", bytes, CRC-32C of the last 4096 of them]`, `[path, "whole"]` or `[path, "held", base64]`. Each line after
+//! Lines of JSON. The first is the plan: `version` 2, the manifest without its members, `sources`: an array of
+//! `[root, path, "prefix", bytes, CRC-32C of the last 4096 of them]`, `[root, path, "whole"]` or `[root, path, "held", base64]`,
+//! where `root` says which log directory. Each line after
 //! it: `archive`, the synced length, and `members`, those that were added since the line before. A line that is not whole is
 //! none.
 
@@ -18,7 +19,7 @@ use super::plan::{From, Plan, Source};
 use super::sync_parent;
 use crate::env::{File, FileSystem, OpenMode};
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// How much is written between two lines.
 pub(super) const SYNC_BYTES: u64 = 64 * 1024 * 1024;
@@ -136,9 +137,11 @@ impl Resume {
 
 fn plan_to_json(plan: &Plan) -> Value {
     let source = |source: &Source| match &source.from {
-        From::Prefix { bytes, tail_crc, .. } => json!([source.path, "prefix", bytes, tail_crc]),
-        From::Whole => json!([source.path, "whole"]),
-        From::Held(held) => json!([source.path, "held", STANDARD.encode(held)]),
+        From::Prefix { bytes, tail_crc, .. } => {
+            json!([source.root, source.path, "prefix", bytes, tail_crc])
+        }
+        From::Whole => json!([source.root, source.path, "whole"]),
+        From::Held(held) => json!([source.root, source.path, "held", STANDARD.encode(held)]),
     };
     let manifest = String::from_utf8(plan.manifest.encode()).unwrap_or_default();
     json!({
@@ -159,8 +162,9 @@ fn plan_of_json(json: &Value) -> Option<(Vec<Source>, Manifest)> {
 
 fn source_of_json(json: &Value) -> Option<Source> {
     let fields = json.as_array()?;
-    let path = fields.first()?.as_str()?.to_owned();
-    let from = match (fields.get(1)?.as_str()?, &fields[2..]) {
+    let root = usize::try_from(fields.first()?.as_u64()?).ok()?;
+    let path = fields.get(1)?.as_str()?.to_owned();
+    let from = match (fields.get(2)?.as_str()?, &fields[3..]) {
         ("prefix", [bytes, crc]) => From::Prefix {
             bytes: bytes.as_u64()?,
             tail_crc: u32::try_from(crc.as_u64()?).ok()?,
@@ -170,7 +174,7 @@ fn source_of_json(json: &Value) -> Option<Source> {
         ("held", [held]) => From::Held(STANDARD.decode(held.as_str()?).ok()?),
         _ => return None,
     };
-    Some(Source { path, from })
+    Some(Source { root, path, from })
 }
 
 fn record_of_json(json: &Value) -> Option<(u64, Vec<Member>)> {

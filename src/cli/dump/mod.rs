@@ -14,7 +14,7 @@ mod small_files;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod walk;
+pub(super) mod walk;
 
 use std::io::Write;
 use std::path::PathBuf;

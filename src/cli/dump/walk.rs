@@ -21,7 +21,7 @@ const SEARCH_FACTOR: u64 = 4;
 const PREFIX: usize = MAGIC_END + 1;
 
 /// What comes next in a log.
-pub(super) enum Step<'a> {
+pub(in crate::cli) enum Step<'a> {
     /// A framed batch, and what is wrong with it.
     Batch { position: u64, batch: StoredBatch<'a>, damage: Option<BatchDamage> },
     /// A batch that is too large to hold; what follows it may be right.
@@ -33,7 +33,7 @@ pub(super) enum Step<'a> {
 }
 
 /// A walk over one log.
-pub(super) struct Walk {
+pub(in crate::cli) struct Walk {
     window: Window,
     position: u64,
     searched: u64,

@@ -15,6 +15,7 @@ mod control;
 mod load;
 mod names;
 pub mod quorum_state;
+pub mod rewind;
 mod snapshot;
 mod walk;
 

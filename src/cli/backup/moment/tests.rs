@@ -73,7 +73,7 @@ fn measured(logs: &[(&'static str, Vec<u8>, &[usize])]) -> (bool, Vec<u64>, Vec<
         let (content, lengths) = (content.clone(), Mutex::new(lengths.to_vec()));
         let file = Arc::new(Growing { name, content, lengths, asked: Arc::clone(&asked) });
         let segment = OpenSegment { name: "00000000000000000000.log".to_owned(), file, bytes: 0 };
-        OpenLog { name: (*name).to_owned(), role: role(name), segments: vec![segment] }
+        OpenLog { root: 0, name: (*name).to_owned(), role: role(name), segments: vec![segment] }
     };
     let mut logs: Vec<OpenLog> = logs.iter().map(open).collect();
     let together = measure(&mut logs).expect("readable");
