@@ -226,7 +226,7 @@ fn a_backup_under_load_is_one_moment() {
 
 #[test]
 fn one_backup_can_be_taken_back_to_any_moment_in_it() {
-    let (root, port) = (TempDir::new().expect("a directory"), free_port(21_300));
+    let (root, port) = (TempDir::new().expect("a directory"), free_port(21_340));
     let (first, second) = (root.path().join("1"), root.path().join("2"));
     let directories = format!("log.dirs={},{}", first.display(), second.display());
     let settings = [directories, "log.cleaner.enable=false".to_owned()];

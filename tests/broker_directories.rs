@@ -286,3 +286,43 @@ async fn a_damaged_identity_takes_a_directory_offline_but_for_the_one_with_the_m
     std::fs::write(&first, b"version=1\n").unwrap();
     assert!(matches!(node.try_start(), Err(OpenDirectoryError::Damaged { .. })));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_metadata_may_have_a_directory_of_its_own_which_holds_no_partition() {
+    let node =
+        Node { metadata: Some(tempfile::TempDir::new().unwrap()), ..Node::with_directories(2) };
+    let metadata = node.metadata.as_ref().unwrap().path();
+    for stop in ["clean", "crash", "clean"] {
+        let life = node.start();
+        if life.broker.metadata.image().topic("t").is_none() {
+            life.create("t", 4, &[]);
+        }
+        write_all(&life, "t", 4).await;
+        let image = life.broker.metadata.image();
+        let registered = image.brokers[&NODE].log_dirs.clone();
+        let ids = life.broker.partitions.directories().iter().map(|directory| directory.id());
+        assert_eq!(registered, ids.collect::<Vec<_>>(), "the log directories and no other");
+        assert!(named(&life, "t").iter().all(|id| registered.contains(id)));
+        let held = held(&node, "t");
+        assert_eq!(held.values().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+        // Nobody else may have it meanwhile.
+        assert!(matches!(node.try_start(), Err(OpenDirectoryError::Lock { .. })));
+        match stop {
+            "clean" => {
+                life.stop().await;
+                node.check();
+            }
+            _ => life.crash().await,
+        }
+        let names = std::fs::read_dir(metadata).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(names, [".lock", "__cluster_metadata-0", "meta.properties"]);
+        assert!(node.paths().iter().all(|path| !path.join("__cluster_metadata-0").exists()));
+    }
+    // Its identity is checked like that of any other.
+    let identity = metadata.join("meta.properties");
+    let other = std::fs::read_to_string(&identity).unwrap().replace("node.id=1", "node.id=2");
+    std::fs::write(&identity, other).unwrap();
+    assert!(matches!(node.try_start(), Err(OpenDirectoryError::OtherNode { .. })));
+}

@@ -9,6 +9,7 @@
 #[allow(dead_code, reason = "shared with other tests")]
 mod golden;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -209,4 +210,127 @@ fn a_backup_does_not_go_on_with_other_files() {
     assert!(said.contains("timed-0") && said.contains("--restart"), "{said}");
     succeed(&[&backup[..], &["--restart"]].concat());
     succeed(&["restore", text(&archive), "--check"]);
+}
+
+/// When a topic was created or deleted, in the order of the metadata log: time, id, name of a new topic.
+type History = Vec<(i64, String, Option<String>)>;
+
+fn history(root: &Path) -> History {
+    let log = root.join("__cluster_metadata-0/00000000000000000000.log");
+    let dumped = highwater(&["dump", "-r", "--json", text(&log)]);
+    let mut history = Vec::new();
+    for line in String::from_utf8(dumped.stdout).expect("text").lines() {
+        let json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let (time, record) = (json["timestamp"].as_i64(), &json["value"]);
+        let id = || record["data"]["topicId"].as_str().expect("an id").to_owned();
+        match record["type"].as_str() {
+            Some("TOPIC_RECORD") => {
+                let name = record["data"]["name"].as_str().expect("a name").to_owned();
+                history.push((time.expect("a time"), id(), Some(name)));
+            }
+            Some("REMOVE_TOPIC_RECORD") => history.push((time.expect("a time"), id(), None)),
+            _ => {}
+        }
+    }
+    history
+}
+
+fn topics_at(history: &History, at: i64) -> BTreeSet<String> {
+    let mut topics = BTreeMap::new();
+    for (_, id, name) in history.iter().filter(|(time, ..)| *time <= at) {
+        match name {
+            Some(name) => topics.insert(id, name.clone()),
+            None => topics.remove(id),
+        };
+    }
+    topics.into_values().collect()
+}
+
+/// Names of the topics that have a directory of a partition.
+fn topics_in(root: &Path) -> BTreeSet<String> {
+    let names = fs::read_dir(root).expect("readable").map(|entry| entry.expect("one").file_name());
+    let names = names.filter_map(|name| {
+        let name = name.into_string().expect("text");
+        let (topic, partition) = name.rsplit_once('-')?;
+        partition.parse::<u32>().ok()?;
+        (topic != "__cluster_metadata").then(|| topic.to_owned())
+    });
+    names.collect()
+}
+
+fn iso(millis: i64) -> String {
+    let seconds = format!("@{}.{:03}", millis / 1000, millis % 1000);
+    let said =
+        Command::new("date").args(["-u", "-d", &seconds, "+%Y-%m-%dT%H:%M:%S.%3NZ"]).output();
+    String::from_utf8(said.expect("date").stdout).expect("text").trim().to_owned()
+}
+
+#[test]
+fn a_directory_of_kafkas_comes_back_as_of_any_time_that_its_metadata_tells() {
+    let golden = Golden::unpack("clean-4.4", "data.tar.gz");
+    let work = TempDir::new().expect("a directory");
+    let archive = work.path().join("a.tar.zst");
+    succeed(&["backup", text(&archive), "--data-dir", text(golden.root())]);
+    let history = history(golden.root());
+    let all = topics_in(golden.root());
+    let times: BTreeSet<i64> = history.iter().map(|(time, ..)| *time).collect();
+    assert!(times.len() > 3, "{times:?}");
+    for (number, at) in times.into_iter().enumerate() {
+        let restored = work.path().join(format!("restored-{number}"));
+        let at_text = iso(at);
+        let restore = ["restore", text(&archive), "--data-dir", text(&restored), "--at", &at_text];
+        if topics_at(&history, at).contains("doomed") {
+            let said = fail(&restore);
+            assert!(said.contains("topic doomed was deleted at 2026-"), "{said}");
+            assert!(said.contains("--incomplete"), "{said}");
+            assert!(!restored.join("meta.properties").exists(), "nothing starts on it");
+        }
+        succeed(&[&restore[..], &["--incomplete"]].concat());
+        let expected: BTreeSet<String> =
+            topics_at(&history, at).intersection(&all).cloned().collect();
+        assert_eq!(topics_in(&restored), expected, "as of {at_text}");
+        succeed(&["dump", "--verify", text(&restored)]);
+        succeed(&["check", text(&restored)]);
+    }
+    let restored = work.path().join("early");
+    let early = ["restore", text(&archive), "--data-dir", text(&restored), "--at", "2020-01-01"];
+    let said = fail(&early);
+    assert!(said.contains("covers 2026-"), "{said}");
+    let said = fail(&[&early[..5], &["2100-01-01"]].concat());
+    assert!(said.contains("not later"), "{said}");
+}
+
+#[test]
+fn directories_are_archived_together_or_not_at_all() {
+    let golden = Golden::unpack("clean-4.4", "data.tar.gz");
+    let work = TempDir::new().expect("a directory");
+    let (second, archive) = (work.path().join("second"), work.path().join("a.tar.zst"));
+    // Partitions that lie on another disk, as an operator moves them there.
+    fs::create_dir(&second).expect("a directory");
+    let identity = fs::read_to_string(golden.directory("meta.properties")).expect("there");
+    let lines = identity.lines().map(|line| match line.starts_with("directory.id=") {
+        true => "directory.id=AAAAAAAAAAAAAAAAAAAAZg",
+        false => line,
+    });
+    let lines: Vec<&str> = lines.collect();
+    fs::write(second.join("meta.properties"), lines.join("\n")).expect("room");
+    for name in ["plain-0", "three-1"] {
+        fs::rename(golden.directory(name), second.join(name)).expect("it moves");
+    }
+    let (first, second) = (text(golden.root()), text(&second));
+    let said = fail(&["backup", text(&archive), "--data-dir", second]);
+    assert!(said.contains("__cluster_metadata-0") && said.contains("--data-dir"), "{said}");
+    succeed(&["backup", text(&archive), "--data-dir", second, "--data-dir", first]);
+    let (a, b) = (work.path().join("a"), work.path().join("b"));
+    let said = fail(&["restore", text(&archive), "--data-dir", text(&a)]);
+    assert!(said.contains("2 log directories, and 1"), "{said}");
+    succeed(&["restore", text(&archive), "--data-dir", text(&a), "--data-dir", text(&b)]);
+    assert_same(golden.root(), &b);
+    for name in ["plain-0", "three-1"] {
+        let log = format!("{name}/00000000000000000000.log");
+        let read = |root: &Path| fs::read(root.join(&log)).expect("there");
+        assert_eq!(read(&a), read(Path::new(second)));
+        assert!(!b.join(name).exists());
+    }
+    succeed(&["check", text(&a), text(&b)]);
 }

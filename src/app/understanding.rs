@@ -20,6 +20,8 @@ pub struct Understanding {
     settings: BrokerSettings,
     /// The one with the metadata first.
     directories: Vec<FoundDirectory>,
+    /// That one is not among `log.dirs`: no partition is looked for in it.
+    metadata_alone: bool,
     /// Those that cannot be looked into.
     failed: Vec<FailedDirectory>,
     metadata: Understood,
@@ -30,7 +32,7 @@ pub struct Understanding {
 pub struct Claimed {
     /// With the `node.id` of the directories.
     pub settings: BrokerSettings,
-    /// Open and locked, the one with the metadata first.
+    /// Those of `log.dirs`, open and locked; if the metadata lies in one of them, that one first.
     pub directories: Vec<LogDirectory>,
     /// Those that cannot be used: their partitions are offline.
     pub failed: Vec<FailedDirectory>,
@@ -47,23 +49,30 @@ impl Understanding {
         let known = settings.cluster_id.as_deref();
         let cluster = known.or_else(|| directories.iter().find_map(FoundDirectory::cluster_id));
         directories.iter().try_for_each(|directory| directory.check_cluster(cluster))?;
+        let metadata_alone = !settings.log_dirs.contains(&settings.metadata_log_dir);
+        let log_directories = &directories[usize::from(metadata_alone)..];
         let found = FoundMetadata {
             directory: settings.metadata_log_dir.clone(),
             cluster_id: cluster.map(str::to_owned),
             serving: Serving {
                 node_id: settings.node_id,
                 metadata_directory: directories[0].directory_id(),
-                log_directories: ids(&directories, &failed),
+                log_directories: ids(log_directories, &failed),
             },
-            partition: directories.iter().find_map(|found| found.partitions().next()).cloned(),
+            partition: log_directories.iter().find_map(|found| found.partitions().next()).cloned(),
         };
         let metadata = Understood::read(env.files.as_ref(), &found)?;
-        Ok(Self { settings, directories, failed, metadata })
+        Ok(Self { settings, directories, metadata_alone, failed, metadata })
     }
 
     /// The directories, the one with the metadata first.
     pub fn directories(&self) -> &[FoundDirectory] {
         &self.directories
+    }
+
+    /// Whether the first holds nothing but the metadata.
+    pub fn is_metadata_alone(&self) -> bool {
+        self.metadata_alone
     }
 
     /// Whose they are.
@@ -78,7 +87,7 @@ impl Understanding {
 
     /// Claims the directories and takes the lead. Blocks.
     pub fn claim(self, env: &Env) -> Result<Claimed, StartError> {
-        let Self { settings, directories, mut failed, metadata } = self;
+        let Self { settings, directories, metadata_alone, mut failed, metadata } = self;
         let known = settings.cluster_id.clone();
         let found = || directories.iter().find_map(FoundDirectory::cluster_id).map(str::to_owned);
         let mut cluster = known.or_else(found);
@@ -103,11 +112,16 @@ impl Understanding {
             claimed.push(directory);
         }
         let mut open = OpenMetadata::new(env.clone(), &claimed[0], settings.node_id);
+        open.holds_partitions = !metadata_alone;
         open.other_directories = claimed[1..].iter().map(LogDirectory::directory_id).collect();
         open.rack.clone_from(&settings.broker_rack);
         open.snapshot_after_bytes = settings.metadata_log_max_record_bytes_between_snapshots;
         open.endpoints = super::endpoints(&settings);
-        let metadata = MetadataStore::lead(open, metadata)?;
+        refuse_none(&claimed[usize::from(metadata_alone)..], &failed)?;
+        let mut metadata = MetadataStore::lead(open, metadata)?;
+        if metadata_alone {
+            metadata.hold(claimed.remove(0));
+        }
         Ok(Claimed { settings, directories: claimed, failed, metadata })
     }
 }
@@ -135,6 +149,20 @@ fn look_at_all(
         }
     }
     Ok((directories, failed))
+}
+
+/// A node without any log directory serves nothing.
+fn refuse_none(
+    claimed: &[LogDirectory],
+    failed: &[FailedDirectory],
+) -> Result<(), OpenDirectoryError> {
+    match (claimed, failed) {
+        ([], [first, ..]) => Err(OpenDirectoryError::Io {
+            path: first.path.clone(),
+            source: std::io::Error::other(first.reason.clone()),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// As far as they are known.

@@ -104,13 +104,15 @@ Examples:
   highwater dump -r --json /data/__consumer_offsets-12          commits as JSON, for jq
   highwater dump -r /data/__cluster_metadata-0                  topics, configs, ACLs and when they changed")]
     Dump(dump::DumpArguments),
-    /// Write all of a data directory to one archive, as of one moment, beside the running broker
+    /// Write all data of a node to one archive, as of one moment, beside the running broker
     #[command(after_help = "\
 The archive is a tar file compressed with zstd: topics and ids, configs, records, producers, transactions, groups with their
 offsets, ACLs, SCRAM users and quotas. An interrupted backup goes on when the command is given again.
 
 Examples:
   highwater backup orders.tar.zst --data-dir /data
+  highwater backup all.tar.zst --data-dir /disk1/data --data-dir /disk2/data
+  highwater backup all.tar.zst --config server.properties
   tar --zstd -tvf orders.tar.zst                     what is in it
   highwater restore orders.tar.zst --check           is it whole?")]
     Backup(backup::BackupArguments),
@@ -121,6 +123,7 @@ goes on when the command is given again. The first start on it reads all logs an
 
 Examples:
   highwater restore orders.tar.zst --data-dir /new
+  highwater restore orders.tar.zst --data-dir /new --at 2026-05-01T14:02:00     as it was then, UTC
   highwater --data-dir /new                          a broker on it; Apache Kafka starts on it too")]
     Restore(backup::restore::RestoreArguments),
 }

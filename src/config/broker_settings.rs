@@ -138,7 +138,7 @@ impl BrokerSettings {
             node_id_given: NODE_ID_KEYS.iter().any(|key| layers.statics.get(key).is_some()),
             cluster_id: layers.text("highwater.cluster.id"),
             broker_rack: layers.text("broker.rack"),
-            metadata_log_dir: metadata_log_dir(layers)?,
+            metadata_log_dir: metadata_log_dir(layers),
             metadata_log_max_record_bytes_between_snapshots: layers
                 .number("metadata.log.max.record.bytes.between.snapshots")
                 .unsigned_abs(),
@@ -265,18 +265,11 @@ fn log_dirs(layers: Layers<'_>) -> Vec<PathBuf> {
     dirs.into_iter().map(PathBuf::from).collect()
 }
 
-/// Kafka allows a directory of its own; here it is one of the log directories.
-fn metadata_log_dir(layers: Layers<'_>) -> Result<PathBuf, Conflict> {
-    const KEY: &str = "metadata.log.dir";
-    let dirs = log_dirs(layers);
-    match layers.text(KEY).map(PathBuf::from) {
-        Some(dir) if dirs.contains(&dir) => Ok(dir),
-        Some(_) => Err(conflict(
-            KEY,
-            "it must be one of log.dirs; a directory of its own is not supported yet",
-        )),
-        None => Ok(dirs.into_iter().next().expect("the table accepts no empty log.dirs")),
-    }
+/// One of the log directories, or one of its own.
+fn metadata_log_dir(layers: Layers<'_>) -> PathBuf {
+    let first = || log_dirs(layers).into_iter().next();
+    let dir = layers.text("metadata.log.dir").map(PathBuf::from).or_else(first);
+    dir.expect("the table accepts no empty log.dirs")
 }
 
 /// `host:port`, or `:port` for all addresses.

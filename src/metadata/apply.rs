@@ -126,6 +126,14 @@ impl ImageBuilder {
         (!self.drafts.contains_key(&topic.id)).then_some(topic.id)
     }
 
+    /// Name of a topic, changes so far included.
+    pub fn topic_name(&self, id: TopicId) -> Option<TopicName> {
+        match self.drafts.get(&id) {
+            Some(draft) => draft.as_ref().map(|draft| draft.name.clone()),
+            None => self.image.topics_by_id.get(&id).map(|topic| topic.name.clone()),
+        }
+    }
+
     /// Partitions of a topic, changes so far included.
     pub fn partition_count(&self, id: TopicId) -> Option<usize> {
         match self.drafts.get(&id) {

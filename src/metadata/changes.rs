@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::apply::ImageBuilder;
-use super::directory_choice::DirectoryChoice;
+use super::directory_choice::{DirectoryChoice, LogDirectories};
 use super::records::{
     ConfigRecord, MetadataRecord, PartitionChange, PartitionRecord, ProducerIds, TopicRecord,
     directories_supported,
@@ -50,7 +50,7 @@ impl Planner {
         image: Image,
         random: Arc<dyn Random>,
         local: LocalBroker,
-        directories: Vec<DirectoryId>,
+        directories: LogDirectories,
     ) -> Self {
         let directories = DirectoryChoice::new(local.id, &image, directories);
         Self { builder: ImageBuilder::new(image), random, local, directories, records: Vec::new() }
@@ -172,10 +172,15 @@ impl Planner {
     }
 
     fn add_partitions(&mut self, topic_id: TopicId, first: i32, added: Vec<Vec<BrokerId>>) {
-        for (index, replicas) in (first..).zip(added) {
-            let directories: Vec<_> = replicas.iter().map(|id| self.directory_of(*id)).collect();
+        let name = self.builder.topic_name(topic_id);
+        for (index, replicas) in (first..).map(PartitionIndex::new).zip(added) {
+            let mut directory_of = |replica: &BrokerId| match *replica == self.local.id {
+                true => self.directories.choose(name.as_ref(), index),
+                false => UNASSIGNED,
+            };
+            let directories: Vec<_> = replicas.iter().map(&mut directory_of).collect();
             self.emit(MetadataRecord::Partition(PartitionRecord {
-                partition: PartitionIndex::new(index),
+                partition: index,
                 topic_id,
                 isr: replicas.clone(),
                 leader: replicas.first().copied().unwrap_or(BrokerId::new(-1)),
@@ -190,10 +195,6 @@ impl Planner {
                 last_known_elr: None,
             }));
         }
-    }
-
-    fn directory_of(&mut self, replica: BrokerId) -> DirectoryId {
-        if replica == self.local.id { self.directories.choose() } else { UNASSIGNED }
     }
 
     fn emit(&mut self, record: MetadataRecord) {

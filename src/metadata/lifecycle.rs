@@ -33,10 +33,10 @@ pub enum Formatted {
 pub struct Node {
     /// `node.id`.
     pub id: BrokerId,
-    /// `directory.id` of the log directory with the metadata.
-    pub directory_id: DirectoryId,
-    /// Those of the others.
-    pub other_directories: Vec<DirectoryId>,
+    /// `directory.id` of the directory with the metadata, which the quorum knows.
+    pub metadata_directory: DirectoryId,
+    /// Those of all log directories that work.
+    pub log_directories: Vec<DirectoryId>,
     /// `broker.rack`.
     pub rack: Option<String>,
     /// Advertised addresses.
@@ -44,11 +44,6 @@ pub struct Node {
 }
 
 impl Node {
-    /// All log directories that work.
-    pub fn directories(&self) -> Vec<DirectoryId> {
-        [self.directory_id].into_iter().chain(self.other_directories.iter().copied()).collect()
-    }
-
     /// First record of every epoch.
     pub fn election(&self) -> Vec<ControlRecord> {
         vec![ControlRecord::LeaderChange { leader: self.id, voters: vec![self.id] }]
@@ -69,7 +64,7 @@ impl Node {
     fn only_voter(&self) -> Voter {
         Voter {
             id: self.id,
-            directory_id: self.directory_id,
+            directory_id: self.metadata_directory,
             // Nothing listens there; a Kafka that takes over puts its own address in its place.
             endpoints: vec![("CONTROLLER".to_owned(), "127.0.0.1".to_owned(), 9093)],
             kraft_versions: (0, 1),
@@ -79,7 +74,8 @@ impl Node {
     /// The registration; its epoch is the offset that it will be written at.
     pub fn registration(&self, image: &Image, incarnation: Uuid, epoch: i64) -> MetadataRecord {
         let level = image.metadata_version();
-        let log_dirs = if directories_supported(level) { self.directories() } else { Vec::new() };
+        let supported = directories_supported(level);
+        let log_dirs = if supported { self.log_directories.clone() } else { Vec::new() };
         MetadataRecord::RegisterBroker(RegisterBroker {
             broker_id: self.id,
             is_migrating_zk_broker: false,
@@ -188,12 +184,13 @@ impl Node {
     ) -> Option<Vec<DirectoryId>> {
         let assigned = state.directories.get(replica).is_some_and(|id| !is_placeholder(*id));
         let level = image.metadata_version();
-        if assigned || !self.other_directories.is_empty() || !directories_supported(level) {
+        let [only] = self.log_directories[..] else { return None };
+        if assigned || !directories_supported(level) {
             return None;
         }
         let mut directories = state.directories.clone();
         directories.resize(state.replicas.len(), DirectoryId::ZERO);
-        directories[replica] = self.directory_id;
+        directories[replica] = only;
         Some(directories)
     }
 }

@@ -49,7 +49,7 @@ pub struct Opened {
 /// Where a metadata log may lie, and whose it must be.
 #[derive(Clone, Debug)]
 pub struct FoundMetadata {
-    /// The log directory with `__cluster_metadata-0`.
+    /// The directory with `__cluster_metadata-0`.
     pub directory: PathBuf,
     /// `cluster.id` from `meta.properties`, or the one to format with; `None` if that is still to be made.
     pub cluster_id: Option<String>,
@@ -108,8 +108,8 @@ pub fn open(args: &OpenMetadata, understood: Understood) -> Result<Opened, OpenM
     loaded.image.cluster_id.clone_from(&args.cluster_id);
     let node = Node {
         id: args.node_id,
-        directory_id: args.directory_id,
-        other_directories: args.other_directories.clone(),
+        metadata_directory: args.directory_id,
+        log_directories: args.log_directories(),
         rack: args.rack.clone(),
         endpoints: args.endpoints.clone(),
     };

@@ -13,6 +13,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 
 use super::changes::{LocalBroker, Planner};
+use super::directory_choice::LogDirectories;
 use super::image::{ConfigResource, Image};
 use super::journal::{BatchWriter, Journal};
 use super::lifecycle::Node;
@@ -21,14 +22,16 @@ use super::records::{Endpoint, MetadataRecord, transactions_supported};
 use super::serving::Serving;
 use crate::env::{EntryKind, Env};
 use crate::storage::{DirectoryName, LogDirectory};
-use crate::types::{BrokerId, DirectoryId, PartitionIndex, ProducerId, TopicId, TopicName};
+use crate::types::{
+    BrokerId, DirectoryId, PartitionIndex, ProducerId, TopicId, TopicName, TopicPartition,
+};
 
 /// What opening the store needs.
 #[derive(Clone, Debug)]
 pub struct OpenMetadata {
     /// Clock, random numbers, files.
     pub env: Env,
-    /// The log directory that holds `__cluster_metadata-0`; formatted if empty.
+    /// The directory that holds `__cluster_metadata-0`; formatted if empty.
     pub directory: PathBuf,
     /// This node.
     pub node_id: BrokerId,
@@ -36,6 +39,8 @@ pub struct OpenMetadata {
     pub cluster_id: String,
     /// `directory.id` from `meta.properties`.
     pub directory_id: DirectoryId,
+    /// It is one of `log.dirs`, so partitions may lie in it too.
+    pub holds_partitions: bool,
     /// `directory.id` of the other log directories that work, in the order of `log.dirs`.
     pub other_directories: Vec<DirectoryId>,
     /// Goes into this node's registration.
@@ -58,11 +63,18 @@ impl OpenMetadata {
             node_id,
             cluster_id: directory.cluster_id().to_owned(),
             directory_id: directory.directory_id(),
+            holds_partitions: true,
             other_directories: Vec::new(),
             rack: None,
             endpoints: Vec::new(),
             snapshot_after_bytes: Self::SNAPSHOT_AFTER_BYTES,
         }
+    }
+
+    /// All that partitions may lie in.
+    pub(super) fn log_directories(&self) -> Vec<DirectoryId> {
+        let own = self.holds_partitions.then_some(self.directory_id);
+        own.into_iter().chain(self.other_directories.iter().copied()).collect()
     }
 
     fn to_found(&self) -> Result<FoundMetadata, OpenMetadataError> {
@@ -166,7 +178,9 @@ pub struct MetadataStore {
     directory: PathBuf,
     local: LocalBroker,
     /// The log directories that new partitions may go to; those that fail are taken out.
-    directories: Mutex<Vec<DirectoryId>>,
+    directories: Mutex<LogDirectories>,
+    /// Locked as long as the store lives, where nobody else holds the directory.
+    held: Option<LogDirectory>,
     snapshot_after_bytes: u64,
     image: ArcSwap<Image>,
     queue: Mutex<Vec<Queued>>,
@@ -209,7 +223,8 @@ impl MetadataStore {
         Ok(Self {
             directory: args.directory,
             local: LocalBroker { id: args.node_id, epoch: opened.broker_epoch },
-            directories: Mutex::new(opened.node.directories()),
+            directories: Mutex::new(LogDirectories::new(opened.node.log_directories.clone())),
+            held: None,
             node: opened.node,
             env: args.env,
             snapshot_after_bytes: args.snapshot_after_bytes,
@@ -287,7 +302,17 @@ impl MetadataStore {
 
     /// New partitions go to other log directories.
     pub fn directory_failed(&self, directory: DirectoryId) {
-        self.directories.lock().retain(|known| *known != directory);
+        self.directories.lock().remove(directory);
+    }
+
+    /// If the partition is ever created, its log goes there (Kafka's `LogManager.maybeUpdatePreferredLogDir`).
+    pub fn prefer_directory(&self, partition: &TopicPartition, directory: DirectoryId) {
+        self.directories.lock().prefer(partition, directory);
+    }
+
+    /// Keeps the directory locked that holds the metadata and nothing else.
+    pub fn hold(&mut self, directory: LogDirectory) {
+        self.held = Some(directory);
     }
 
     /// Takes a block of producer ids. Blocks.
@@ -403,6 +428,7 @@ impl MetadataStore {
         let image = planner.into_builder().finish(batches.next_offset());
         let new = Arc::new(image.expect("changes are checked before their records are made"));
         self.image.store(Arc::clone(&new));
+        self.directories.lock().fulfilled(&new);
         for listener in self.listeners.read().iter() {
             listener(&old, &new);
         }

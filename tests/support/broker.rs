@@ -39,6 +39,8 @@ pub struct Node {
     pub directory: TempDir,
     /// Log directories beside the one with the metadata.
     pub others: Vec<TempDir>,
+    /// Where the metadata lies if it is in none of these.
+    pub metadata: Option<TempDir>,
     pub faults: Arc<Faults>,
     pub settings: BrokerSettings,
     pub clock: Arc<dyn Clock>,
@@ -57,6 +59,7 @@ impl Node {
         Self {
             directory: TempDir::new().unwrap(),
             others: Vec::new(),
+            metadata: None,
             faults: Arc::default(),
             settings: BrokerSettings::default(),
             clock: Arc::new(SystemClock::default()),
@@ -98,7 +101,7 @@ impl Node {
         let settings = BrokerSettings {
             node_id: NODE,
             log_dirs: self.paths(),
-            metadata_log_dir: self.path().to_owned(),
+            metadata_log_dir: self.metadata.as_ref().map_or(self.path(), TempDir::path).to_owned(),
             ..self.settings.clone()
         };
         let opened = match Understanding::read(&env, settings).and_then(|it| it.claim(&env)) {

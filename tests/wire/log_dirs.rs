@@ -156,6 +156,26 @@ async fn what_cannot_be_moved_is_answered_with_kafkas_codes() {
     session.broker.stop().await;
 }
 
+/// Kafka answers REPLICA_NOT_AVAILABLE, and puts the partition there once it is created.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_is_not_there_yet_goes_where_it_was_sent_beforehand() {
+    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let mut session = started(&directories).await;
+    // `t` has one partition, so the next one would go to the other directory.
+    let here = describe(&mut session, 4).await[0].0.clone();
+    for topic in ["later", "again"] {
+        let codes = alter(&mut session, 2, vec![move_to(&here, topic, &[0])]).await;
+        assert_eq!(codes, [(topic.to_owned(), 0, REPLICA_NOT_AVAILABLE)]);
+        session.create(topic, 1, &[]).await;
+        let broker = session.broker.broker();
+        let image = broker.metadata.image();
+        let id = image.topic(topic).unwrap().partitions[0].directories[0];
+        let named = broker.partitions.directories().iter().find(|d| d.id() == id).unwrap();
+        assert_eq!(absolute(named.path()), here, "{topic}");
+    }
+    session.broker.stop().await;
+}
+
 /// Partition of `t` and replicas asked for, and the answer of Kafka's controller.
 const REASSIGNMENTS: [(i32, Option<&[i32]>, i16); 5] = [
     (0, Some(&[1]), NONE),

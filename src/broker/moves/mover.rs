@@ -214,6 +214,7 @@ impl Moves {
         // Appends go by way of the blocking pool until it is over.
         partition.unprepare();
         let mut appender = partition.lock();
+        let stands_still = self.tools.env.clock.monotonic();
         let over = job.is_stopped() || partition.is_retired() || slot.removed;
         if over || partition.directory().is_offline() || job.to.is_offline() || self.is_closing() {
             return Err(CopyError::Stopped.into());
@@ -233,6 +234,8 @@ impl Moves {
         }
         job.note(copy.end(), copy.bytes());
         drop(appender);
+        let still = self.tools.env.clock.monotonic().saturating_sub(stands_still);
+        tracing::info!(partition = %job.name, stood_still_us = still.as_micros(), "appends go on in the copy");
         committed?;
         self.write_checkpoints(&job.to);
         self.write_checkpoints(&from);

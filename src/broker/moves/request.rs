@@ -20,8 +20,8 @@ pub enum MoveRequestError {
     /// Not among `log.dirs`.
     #[error("the log directory is not among log.dirs")]
     NoSuchDirectory,
-    /// There is no such partition here.
-    #[error("there is no such partition")]
+    /// There is no such partition here. If it is created later in this life of the broker, it goes to the directory.
+    #[error("there is no such partition yet")]
     UnknownPartition,
     /// The directory, that of the partition, or any other does not work: nobody can tell then whether a copy lies there already.
     #[error("a log directory is offline")]
@@ -45,11 +45,13 @@ impl Broker {
         }
         let to = self.named_directory(directory)?;
         let image = self.metadata.image();
-        let topic = image.topic(name.topic.as_str()).ok_or(MoveRequestError::UnknownPartition)?;
-        let lookup = self.partitions.find(topic, name.partition);
-        if let Lookup::Unknown = lookup {
+        let topic = image.topic(name.topic.as_str());
+        let known = topic.map(|topic| (topic, self.partitions.find(topic, name.partition)));
+        let Some((topic, lookup @ (Lookup::Open(_) | Lookup::Closed(_)))) = known else {
+            // It is remembered where it is to go, and refused nevertheless.
+            self.metadata.prefer_directory(name, to.id());
             return Err(MoveRequestError::UnknownPartition);
-        }
+        };
         // One at a time, so that two requests do not begin two moves of one partition.
         let _one = self.moves.lock_requests();
         if self.moves.of(name).is_some_and(|other| Arc::ptr_eq(other.to(), &to)) {

@@ -17,6 +17,7 @@ use super::CommandError;
 use super::arguments::{BrokerArguments, key_and_value};
 use crate::config::BrokerSettings;
 use crate::env::{Disk, FileSystem};
+use crate::storage::{Checkpoint, METADATA_DIRECTORY};
 
 /// Which directories.
 #[derive(Debug, Args)]
@@ -73,12 +74,20 @@ impl CheckArguments {
         let mut set = self.set.clone();
         if !self.directories.is_empty() {
             let named = |path: &PathBuf| path.to_string_lossy().into_owned();
-            let all: Vec<String> = self.directories.iter().map(named).collect();
-            set.push(("log.dirs".to_owned(), all.join(",")));
-            let metadata = self.directories.iter().find(|path| {
-                let inside = path.join(crate::storage::METADATA_DIRECTORY);
-                files.stat(&inside).is_ok_and(|stat| stat.is_some())
-            });
+            let has = |path: &&PathBuf, name: &str| {
+                files.stat(&path.join(name)).is_ok_and(|stat| stat.is_some())
+            };
+            let metadata = self.directories.iter().find(|path| has(path, METADATA_DIRECTORY));
+            // Every start writes checkpoints into all log directories, so one without is none.
+            let is_alone = |path: &&PathBuf| {
+                Some(*path) == metadata && !has(path, Checkpoint::RecoveryPoint.file_name())
+            };
+            let all = self.directories.iter();
+            let mut logs: Vec<String> = all.clone().filter(|p| !is_alone(p)).map(named).collect();
+            if logs.is_empty() {
+                logs = all.map(named).collect();
+            }
+            set.push(("log.dirs".to_owned(), logs.join(",")));
             set.extend(metadata.map(|path| ("metadata.log.dir".to_owned(), named(path))));
         }
         let arguments = BrokerArguments { config: self.config.clone(), set, ..Default::default() };

@@ -170,6 +170,7 @@ impl Report {
         for directory in &self.directories {
             let stop = match directory.stop {
                 "clean" => "stopped cleanly",
+                "metadata only" => "holds the metadata and no log",
                 "unclean" => "not stopped cleanly: the ends of its logs will be recovered",
                 _ => "empty: will be formatted",
             };

@@ -57,10 +57,12 @@ fn reasons(refused: StartError) -> Vec<String> {
 /// What is known before anything is opened.
 fn understood(understanding: &Understanding) -> Report {
     let image = understanding.image();
-    let directory = |found: &crate::storage::FoundDirectory| DirectoryFound {
+    let directory = |(at, found): (usize, &crate::storage::FoundDirectory)| DirectoryFound {
         path: found.path().to_owned(),
         id: found.directory_id(),
         stop: match found.last_stop() {
+            // Marks are of logs.
+            _ if at == 0 && understanding.is_metadata_alone() => "metadata only",
             LastStop::Fresh => "empty",
             LastStop::Clean(_) => "clean",
             LastStop::Unclean => "unclean",
@@ -81,7 +83,7 @@ fn understood(understanding: &Understanding) -> Report {
             quotas: kept(|key| matches!(key, OpaqueKey::Quota(..))),
             tokens: kept(|key| matches!(key, OpaqueKey::Token(_))),
         }),
-        directories: understanding.directories().iter().map(directory).collect(),
+        directories: understanding.directories().iter().enumerate().map(directory).collect(),
         ..Report::default()
     }
 }

@@ -64,8 +64,8 @@ pub(super) const ROWS: &[Setting] = settings! {
     "leader.imbalance.check.interval.seconds": Long = "300", at_least(1), High, read_only, not_here
         => "How often Kafka looks whether leaders should move; there is one broker.";
     "metadata.log.dir": String = null, ANY, High, read_only, acts
-        => "Which of log.dirs holds the metadata log; the first unless set. A directory outside log.dirs is \
-            refused.";
+        => "Where the metadata log lies: in one of log.dirs or in a directory of its own, which holds no \
+            partitions. The first of log.dirs unless set.";
     "metadata.log.max.record.bytes.between.snapshots": Long = "20971520", at_least(1), High, read_only, acts
         => "Bytes of metadata records after which a snapshot is written.";
     "metadata.log.max.snapshot.interval.ms": Long = "3600000", at_least(0), High, read_only, later

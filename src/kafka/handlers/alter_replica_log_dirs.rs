@@ -1,7 +1,7 @@
 //! AlterReplicaLogDirs (34), versions 1-2. KIP-113, KIP-482, KIP-858.
 //!
-//! Answered when the moves have begun. A destination given beforehand for a partition that is not there yet is refused like
-//! every unknown partition, and not remembered: Kafka puts the partition there if it comes.
+//! Answered when the moves have begun. A destination of a partition that is not there yet is answered like every unknown partition,
+//! and remembered: the partition is put there if it comes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -74,15 +74,15 @@ pub fn rewind(
     at: Timestamp,
 ) -> Result<Rewound, RewindError> {
     let latest = load(files, directory, cluster_id)?;
-    let mut found = Found::read(files, directory)?;
-    let mut point = Point { at, cut: None, removed: BTreeMap::new() };
+    let found = Found::read(files, directory)?;
+    let mut point = Point { at, first: None, cut: None, removed: BTreeMap::new() };
     for base in &found.segments {
         point.segment(files, &directory.join(segment(*base)), *base)?;
     }
     let cut = point.cut.as_ref().map_or(latest.image.end_offset, |cut| cut.offset);
-    found.refuse_uncovered(cut, at)?;
+    found.refuse_uncovered(cut, &point)?;
     if let Some(cut) = point.cut {
-        cut.apply(files, directory, &mut found).map_err(failed(directory))?;
+        cut.apply(files, directory, &found).map_err(failed(directory))?;
     }
     let loaded = load(files, directory, cluster_id)?;
     let (image, end) = (loaded.image.clone(), latest.image);
@@ -125,13 +125,16 @@ impl Found {
     }
 
     /// The state at `cut` must follow from a snapshot, or from the first record of all.
-    fn refuse_uncovered(&self, cut: Offset, at: Timestamp) -> Result<(), RewindError> {
+    fn refuse_uncovered(&self, cut: Offset, point: &Point) -> Result<(), RewindError> {
         let begins_at_zero = self.segments.first() == Some(&Offset::ZERO);
-        let is_base = |(id, time): &&(SnapshotId, Timestamp)| id.end <= cut && *time <= at;
-        if (begins_at_zero && cut > Offset::ZERO) || self.snapshots.iter().any(|s| is_base(&s)) {
+        // One at 0 has the voters and nothing else.
+        let mut told = self.snapshots.iter().filter(|(id, _)| id.end > Offset::ZERO);
+        let is_base = |(id, time): &(SnapshotId, Timestamp)| id.end <= cut && *time <= point.at;
+        if (begins_at_zero && cut > Offset::ZERO) || told.clone().any(is_base) {
             return Ok(());
         }
-        let from = self.snapshots.iter().map(|(_, time)| *time).min();
+        let first = point.first.filter(|_| begins_at_zero);
+        let from = first.or_else(|| told.next().map(|(_, time)| *time));
         Err(RewindError::TooEarly { from: from.unwrap_or(Timestamp::NONE) })
     }
 }
@@ -162,6 +165,8 @@ struct Cut {
 
 struct Point {
     at: Timestamp,
+    /// Of the first batch.
+    first: Option<Timestamp>,
     cut: Option<Cut>,
     removed: BTreeMap<TopicId, Timestamp>,
 }
@@ -196,6 +201,7 @@ impl Point {
         position: u64,
     ) -> Result<(), RewindError> {
         let time = batch.max_timestamp();
+        self.first.get_or_insert(time);
         match self.cut {
             None if time > self.at => {
                 let offset = batch.offset_field();
@@ -220,7 +226,7 @@ impl Point {
 
 impl Cut {
     /// The newest goes first, so that a crash in between leaves a log without gaps.
-    fn apply(self, files: &dyn FileSystem, directory: &Path, found: &mut Found) -> io::Result<()> {
+    fn apply(self, files: &dyn FileSystem, directory: &Path, found: &Found) -> io::Result<()> {
         for (id, _) in found.snapshots.iter().rev().filter(|(id, _)| id.end > self.offset) {
             files.remove_file(&directory.join(id.file_name()))?;
         }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::stored_log::{StoredLog, each_record};
+use super::point::Decision;
+use super::stored_log::{Open, StoredLog, each_record};
 use crate::coordinator::records::{self, GroupRecord};
 use crate::coordinator::transactions::{self, Transaction, TransactionState};
 use crate::types::{Offset, ProducerEpoch, ProducerId, ProducerIdAndEpoch, TopicPartition};
@@ -19,9 +20,9 @@ pub(super) struct Coordinators {
 #[derive(Debug, Default)]
 pub(super) struct Expectations {
     committed: BTreeMap<TopicPartition, Offset>,
-    decided: BTreeMap<TopicPartition, BTreeMap<ProducerId, ProducerEpoch>>,
-    /// Transactions that the coordinator will end, by a decision or a time-out.
-    cared_for: BTreeMap<TopicPartition, BTreeMap<ProducerId, ProducerEpoch>>,
+    decided: BTreeMap<TopicPartition, BTreeMap<ProducerId, Decision>>,
+    /// Transactions that the coordinator will end at their time-out.
+    ongoing: BTreeMap<TopicPartition, BTreeMap<ProducerId, ProducerEpoch>>,
 }
 
 impl Coordinators {
@@ -70,10 +71,12 @@ impl Coordinators {
                 | TransactionState::Dead => continue,
             };
             let ProducerIdAndEpoch { id, epoch } = transaction.producer;
-            for partition in transaction.partitions.iter() {
-                expected.cared_for.entry(partition.clone()).or_default().insert(id, epoch);
+            let decision = Decision { epoch, at: transaction.last_update };
+            for partition in transaction.partitions.iter().cloned() {
                 if is_decided {
-                    expected.decided.entry(partition.clone()).or_default().insert(id, epoch);
+                    expected.decided.entry(partition).or_default().insert(id, decision);
+                } else {
+                    expected.ongoing.entry(partition).or_default().insert(id, epoch);
                 }
             }
         }
@@ -88,17 +91,18 @@ impl Expectations {
     }
 
     /// Producers whose records were all there.
-    pub fn decided(
-        &self,
-        partition: &TopicPartition,
-    ) -> Option<&BTreeMap<ProducerId, ProducerEpoch>> {
+    pub fn decided(&self, partition: &TopicPartition) -> Option<&BTreeMap<ProducerId, Decision>> {
         self.decided.get(partition)
     }
 
-    /// Whether the coordinator will end what this producer has open in a partition.
-    pub fn is_cared_for(&self, partition: &TopicPartition, producer: ProducerIdAndEpoch) -> bool {
-        let epochs = self.cared_for.get(partition);
-        epochs.and_then(|e| e.get(&producer.id)).is_some_and(|epoch| producer.epoch <= *epoch)
+    /// Whether the coordinator will end what a producer has open in a partition, as it should end. Behind the marker of a
+    /// decided transaction begins one that the coordinator of the point knows nothing of.
+    pub fn is_cared_for(&self, partition: &TopicPartition, open: &Open) -> bool {
+        let ProducerIdAndEpoch { id, epoch } = open.producer;
+        let ongoing = self.ongoing.get(partition).and_then(|producers| producers.get(&id));
+        let decided = self.decided.get(partition).and_then(|producers| producers.get(&id));
+        ongoing.is_some_and(|known| epoch <= *known)
+            || decided.is_some_and(|known| epoch <= known.epoch && open.after < known.at)
     }
 }
 

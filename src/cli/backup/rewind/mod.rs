@@ -274,10 +274,10 @@ impl<'a> Work<'a> {
     fn settle(&self, kept: &Kept, log: &StoredLog<'_>, expected: &Expectations) -> io::Result<()> {
         let mut ending = log.ending()?;
         let open = std::mem::take(&mut ending.open).into_values();
-        let orphans: Vec<_> =
-            open.filter(|producer| !expected.is_cared_for(&kept.name, *producer)).collect();
+        let orphans = open.filter(|open| !expected.is_cared_for(&kept.name, open));
+        let orphans: Vec<_> = orphans.map(|open| open.producer).collect();
         if !orphans.is_empty() && kept.role != Role::Transactions {
-            log.abort(&mut ending, orphans.into_iter(), self.at)?;
+            log.abort(&mut ending, &orphans, self.at)?;
         }
         log.trim_beside(ending.next)?;
         // Deleted records stay deleted.

@@ -11,7 +11,7 @@
 //!
 //! The time of a batch is that of its newest record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::TimestampType;
 use crate::log::scan::StoredBatch;
@@ -38,8 +38,16 @@ pub(super) struct Knowledge<'a> {
     pub is_coordinators: bool,
     /// Groups had committed up to here at the point.
     pub committed: Offset,
-    /// Producers whose transactions were decided at the point and have no marker here yet.
-    pub decided: Option<&'a BTreeMap<ProducerId, ProducerEpoch>>,
+    /// Producers whose transactions were decided at the point, and not all markers written.
+    pub decided: Option<&'a BTreeMap<ProducerId, Decision>>,
+}
+
+/// What became of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decision {
+    pub epoch: ProducerEpoch,
+    /// Its markers are not older.
+    pub at: Timestamp,
 }
 
 /// The clock of the broker went back over the point, so that it names two moments.
@@ -66,6 +74,8 @@ pub(super) struct End {
 #[derive(Debug)]
 pub(super) struct EndFinder<'a> {
     known: Knowledge<'a>,
+    /// Producers whose decided transaction has its marker: what follows is of the next one.
+    marked: BTreeSet<ProducerId>,
     /// Records from before the point less those from after it, so far.
     score: i64,
     all: u64,
@@ -91,6 +101,7 @@ impl<'a> EndFinder<'a> {
     pub fn new(known: Knowledge<'a>) -> Self {
         Self {
             known,
+            marked: BTreeSet::new(),
             score: 0,
             all: 0,
             earlier: 0,
@@ -123,7 +134,7 @@ impl<'a> EndFinder<'a> {
             self.earlier += u64::from(records);
             self.score += i64::from(records);
         }
-        let is_proven = is_stamped || self.was_there(batch);
+        let is_proven = self.was_there(batch) || is_stamped;
         if is_proven {
             self.later_proven = self.later;
         }
@@ -154,14 +165,20 @@ impl<'a> EndFinder<'a> {
             })
     }
 
-    fn was_there(&self, batch: &StoredBatch<'_>) -> bool {
+    fn was_there(&mut self, batch: &StoredBatch<'_>) -> bool {
         if batch.last_offset() < self.known.committed {
             return true;
         }
         let Some(header) = batch.header().filter(|header| header.is_transactional()) else {
             return false;
         };
-        let decided = self.known.decided.and_then(|decided| decided.get(&header.producer_id));
-        decided.is_some_and(|epoch| header.producer_epoch <= *epoch)
+        let id = header.producer_id;
+        let Some(decision) = self.known.decided.and_then(|decided| decided.get(&id)) else {
+            return false;
+        };
+        if header.is_control() && header.max_timestamp >= decision.at {
+            self.marked.insert(id);
+        }
+        header.producer_epoch <= decision.epoch && !self.marked.contains(&id)
     }
 }

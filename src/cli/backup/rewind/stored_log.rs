@@ -40,8 +40,19 @@ pub(super) struct Ending {
     /// Where the next batch goes.
     position: u64,
     epoch: LeaderEpoch,
-    /// Producers with an open transaction, and the epoch of what they wrote last.
-    pub open: BTreeMap<ProducerId, ProducerIdAndEpoch>,
+    /// Producers with an open transaction.
+    pub open: BTreeMap<ProducerId, Open>,
+    /// When the transaction before it ended.
+    marked: BTreeMap<ProducerId, Timestamp>,
+}
+
+/// An open transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    /// With the epoch of what was written last.
+    pub producer: ProducerIdAndEpoch,
+    /// Time of the marker before it.
+    pub after: Timestamp,
 }
 
 impl<'a> StoredLog<'a> {
@@ -108,8 +119,10 @@ impl<'a> StoredLog<'a> {
                 ProducerIdAndEpoch { id: header.producer_id, epoch: header.producer_epoch };
             if header.is_control() {
                 ending.open.remove(&producer.id);
+                ending.marked.insert(producer.id, header.max_timestamp);
             } else {
-                ending.open.insert(producer.id, producer);
+                let after = ending.marked.get(&producer.id).copied().unwrap_or(Timestamp::NONE);
+                ending.open.insert(producer.id, Open { producer, after });
             }
             Ok(())
         })?;
@@ -125,13 +138,13 @@ impl<'a> StoredLog<'a> {
     pub fn abort(
         &self,
         ending: &mut Ending,
-        producers: impl Iterator<Item = ProducerIdAndEpoch>,
+        producers: &[ProducerIdAndEpoch],
         now: Timestamp,
     ) -> io::Result<()> {
         let Some(last) = self.segments.last() else { return Ok(()) };
         let mut bytes = Vec::new();
         let begin = ending.position;
-        for producer in producers {
+        for producer in producers.iter().copied() {
             let marker = Marker {
                 producer,
                 outcome: Outcome::Abort,

@@ -123,13 +123,17 @@ fn what_groups_had_committed_was_there() {
 
 #[test]
 fn records_of_a_decided_transaction_were_there() {
-    let decided = BTreeMap::from([(PRODUCER.id, PRODUCER.epoch)]);
+    let decision = Decision { epoch: PRODUCER.epoch, at: Timestamp::new(AT - 2) };
+    let decided = BTreeMap::from([(PRODUCER.id, decision)]);
     let batches = [plain(1, -9), plain(1, 4), transactional(5), plain(1, 6), marker(1)];
     keeps(Knowledge { decided: Some(&decided), ..known() }, &batches, 3);
     keeps(known(), &batches, 1);
     // The next transaction of the producer, behind the marker of the decided one.
     let batches = [transactional(-5), marker(1), transactional(2), marker(3)];
     keeps(Knowledge { decided: Some(&decided), ..known() }, &batches, 1);
+    // The same where that marker is from before the point: the next one was not there.
+    let batches = [transactional(-5), marker(-1), transactional(2), marker(3)];
+    keeps(Knowledge { decided: Some(&decided), ..known() }, &batches, 2);
 }
 
 #[test]
