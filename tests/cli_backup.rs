@@ -289,6 +289,20 @@ fn a_directory_of_kafkas_comes_back_as_of_any_time_that_its_metadata_tells() {
         let expected: BTreeSet<String> =
             topics_at(&history, at).intersection(&all).cloned().collect();
         assert_eq!(topics_in(&restored), expected, "as of {at_text}");
+        // What an attempt has left behind, whole or half, makes no difference.
+        let fresh = work.path().join(format!("fresh-{number}"));
+        let fresh_restore = ["restore", text(&archive), "--data-dir", text(&fresh), "--at"];
+        succeed(&[&fresh_restore[..], &[&at_text, "--incomplete"]].concat());
+        let relative = |root: &Path| -> Vec<(PathBuf, Vec<u8>)> {
+            let mut files = archived(root);
+            files.sort();
+            let read = |path: PathBuf| {
+                let bytes = fs::read(&path).expect("readable");
+                (path.strip_prefix(root).expect("below").to_owned(), bytes)
+            };
+            files.into_iter().map(read).collect()
+        };
+        assert!(relative(&restored) == relative(&fresh), "as of {at_text}");
         succeed(&["dump", "--verify", text(&restored)]);
         succeed(&["check", text(&restored)]);
     }
@@ -333,4 +347,34 @@ fn directories_are_archived_together_or_not_at_all() {
         assert!(!b.join(name).exists());
     }
     succeed(&["check", text(&a), text(&b)]);
+}
+
+#[test]
+fn a_node_of_kafkas_whose_metadata_has_a_directory_of_its_own_is_understood_and_comes_back() {
+    let golden = golden::unpack("metadata-alone-4.4", "data.tar.gz");
+    let found = ["m", "a", "b"].map(|name| golden.path().join(name));
+    let work = TempDir::new().expect("a directory");
+    let (archive, restored) = (work.path().join("a.tar.zst"), ["m", "a", "b"]);
+    let restored = restored.map(|name| work.path().join(name));
+    let named = |paths: &[PathBuf; 3]| -> Vec<String> {
+        paths.iter().flat_map(|path| ["--data-dir".to_owned(), text(path).to_owned()]).collect()
+    };
+    for (verb, paths) in [("backup", &found), ("restore", &restored)] {
+        let named = named(paths);
+        let named: Vec<&str> = named.iter().map(String::as_str).collect();
+        succeed(&[&[verb, text(&archive)][..], &named].concat());
+    }
+    for [m, a, b] in [&found, &restored] {
+        let checked = highwater(&["check", text(m), text(a), text(b)]);
+        let said = String::from_utf8(checked.stdout).expect("text");
+        assert!(checked.status.success(), "{said}");
+        assert!(said.contains("2 topics with 5 partitions, 2007 offsets"), "{said}");
+        assert!(said.contains("4 SCRAM credentials"), "{said}");
+        for (path, holds) in [(m, "no log"), (a, "3 partitions"), (b, "2 partitions")] {
+            let mut lines =
+                said.lines().filter(|line| line.starts_with(&format!("{}: ", text(path))));
+            assert!(lines.next().is_some_and(|line| line.contains(holds)), "{said}");
+        }
+        succeed(&["dump", "--verify", text(m), text(a), text(b)]);
+    }
 }

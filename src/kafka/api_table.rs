@@ -368,7 +368,7 @@ pub static APIS: &[Api] = &[
     Api {
         key: 35,
         name: "DescribeLogDirs",
-        versions: 1..=4,
+        versions: 1..=5,
         advertised_from: 1,
         flexible_from: 2,
         access: Access::Authenticated,

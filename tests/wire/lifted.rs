@@ -13,6 +13,7 @@ use crate::topic_ids::recode;
 pub(crate) const LIST_OFFSETS: i16 = 2;
 pub(crate) const API_VERSIONS: i16 = 18;
 pub(crate) const WRITE_TXN_MARKERS: i16 = 27;
+pub(crate) const DESCRIBE_LOG_DIRS: i16 = 35;
 pub(crate) const DELETE_GROUPS: i16 = 42;
 
 /// Decodes the body of a request with fields that the generated message lacks; `None` for any other.
@@ -23,8 +24,15 @@ pub(crate) fn request(key: i16, version: i16, body: &Bytes) -> Option<Result<Dec
 
 /// Decodes the body of an answer with such fields; `None` for any other.
 pub(crate) fn response(key: i16, version: i16, body: &Bytes) -> Option<Result<Decoded, String>> {
-    ((key, version) == (DELETE_GROUPS, 3))
-        .then(|| recode(body, |body| DeletedGroups::decode(&body), DeletedGroups::encode))
+    match (key, version) {
+        (DELETE_GROUPS, 3) => {
+            Some(recode(body, |body| DeletedGroups::decode(&body), DeletedGroups::encode))
+        }
+        (DESCRIBE_LOG_DIRS, 5) => {
+            Some(recode(body, |body| LogDirs::decode(&body), LogDirs::encode))
+        }
+        _ => None,
+    }
 }
 
 /// An ApiVersions request of version 5.
@@ -98,5 +106,92 @@ impl DeletedGroups {
         }
         out.tag_count(0);
         out.into_inner().freeze()
+    }
+}
+
+/// A DescribeLogDirs response of version 5.
+#[derive(Debug)]
+pub(crate) struct LogDirs {
+    throttle_ms: i32,
+    error: i16,
+    pub(crate) dirs: Vec<LogDir>,
+}
+
+#[derive(Debug)]
+pub(crate) struct LogDir {
+    error: i16,
+    pub(crate) path: String,
+    topics: Vec<(String, Vec<LogDirPartition>)>,
+    pub(crate) total_bytes: i64,
+    pub(crate) usable_bytes: i64,
+    is_cordoned: u8,
+}
+
+/// Index, size, lag, whether it is a copy that will take the place of the log.
+type LogDirPartition = (i32, i64, i64, u8);
+
+impl LogDirs {
+    /// Kafka's `DescribeLogDirsResponse.json`.
+    pub(crate) fn decode(body: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(body, true);
+        let (throttle_ms, error) = (reader.int32()?, reader.int16()?);
+        let dirs: Result<_, _> =
+            (0..reader.elements(1)?).map(|_| LogDir::decode(&mut reader)).collect();
+        reader.skip_tags()?;
+        Ok(Self { throttle_ms, error, dirs: dirs? })
+    }
+
+    fn encode(&self) -> Bytes {
+        let mut out = Writer::new(64, true);
+        out.int32(self.throttle_ms);
+        out.int16(self.error);
+        out.len(Some(self.dirs.len()));
+        self.dirs.iter().for_each(|dir| dir.encode(&mut out));
+        out.tag_count(0);
+        out.into_inner().freeze()
+    }
+}
+
+impl LogDir {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (error, path) = (reader.int16()?, reader.text()?.to_owned());
+        let mut topics = Vec::new();
+        for _ in 0..reader.elements(1)? {
+            let name = reader.text()?.to_owned();
+            let mut partitions = Vec::new();
+            for _ in 0..reader.elements(1)? {
+                let (index, size) = (reader.int32()?, reader.int64()?);
+                partitions.push((index, size, reader.int64()?, reader.byte()?));
+                reader.skip_tags()?;
+            }
+            reader.skip_tags()?;
+            topics.push((name, partitions));
+        }
+        let (total_bytes, usable_bytes) = (reader.int64()?, reader.int64()?);
+        let is_cordoned = reader.byte()?;
+        reader.skip_tags()?;
+        Ok(Self { error, path, topics, total_bytes, usable_bytes, is_cordoned })
+    }
+
+    fn encode(&self, out: &mut Writer) {
+        out.int16(self.error);
+        out.text(Some(&self.path));
+        out.len(Some(self.topics.len()));
+        for (name, partitions) in &self.topics {
+            out.text(Some(name));
+            out.len(Some(partitions.len()));
+            for (index, size, lag, is_future) in partitions {
+                out.int32(*index);
+                out.int64(*size);
+                out.int64(*lag);
+                out.raw(&[*is_future]);
+                out.tag_count(0);
+            }
+            out.tag_count(0);
+        }
+        out.int64(self.total_bytes);
+        out.int64(self.usable_bytes);
+        out.raw(&[self.is_cordoned]);
+        out.tag_count(0);
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn generated(key: i16, version: i16) -> i16 {
         lifted::LIST_OFFSETS => version.min(10),
         lifted::API_VERSIONS => version.min(4),
         lifted::WRITE_TXN_MARKERS => version.min(1),
+        lifted::DESCRIBE_LOG_DIRS => version.min(4),
         lifted::DELETE_GROUPS => version.min(2),
         _ => version,
     }

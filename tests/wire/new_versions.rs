@@ -8,7 +8,7 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::StrBytes;
 
 use crate::broker::TestBroker;
-use crate::lifted::{API_VERSIONS, DELETE_GROUPS, DeletedGroups};
+use crate::lifted::{API_VERSIONS, DELETE_GROUPS, DESCRIBE_LOG_DIRS, DeletedGroups, LogDirs};
 use crate::messages;
 use crate::peer::{Peer, api};
 use crate::recording::{self, Step, assert_no_step_differs, decoded, difference};
@@ -29,10 +29,6 @@ async fn new_versions_are_answered_as_kafka_answers_them() {
     let (mut compared, mut differences) = (0, Vec::new());
     for step in recording::steps(STEPS) {
         let api = api(step.key);
-        if !api.versions.contains(&step.version) {
-            assert_eq!((api.name, step.version), ("DescribeLogDirs", 5));
-            continue;
-        }
         let answer = peer.ask(api, step.version, &ids.to_ours(&step.request)).await;
         let answer = answer.unwrap_or_else(|| panic!("{}: closed", step.name));
         learn(&mut ids, &step, &answer);
@@ -79,6 +75,16 @@ fn comparable(step: &Step, body: Bytes) -> Option<String> {
             let mut deleted = DeletedGroups::decode(&body).expect(&step.name);
             deleted.results.sort();
             Some(format!("{deleted:#?}"))
+        }
+        DESCRIBE_LOG_DIRS => {
+            let mut described = LogDirs::decode(&body).expect(&step.name);
+            for dir in &mut described.dirs {
+                dir.path.clear();
+                // Of the disk.
+                assert!(dir.total_bytes >= dir.usable_bytes && dir.usable_bytes > 0);
+                (dir.total_bytes, dir.usable_bytes) = (0, 0);
+            }
+            Some(format!("{described:#?}"))
         }
         _ => Some(text_of(step, body)),
     }

@@ -1,4 +1,6 @@
-//! DescribeLogDirs (35), versions 1-4. KIP-113, KIP-482, KIP-784, KIP-827.
+//! DescribeLogDirs (35), versions 1-5. KIP-113, KIP-482, KIP-784, KIP-827, KIP-1066.
+//!
+//! Version 5 says which directories take no new partitions. None do here: `cordoned.log.dirs` is not served.
 //!
 //! A partition that nothing was written to has no directory yet; it is shown, empty, in the directory that the metadata names.
 
@@ -12,40 +14,59 @@ use kafka_protocol::messages::describe_log_dirs_response::{
 use kafka_protocol::messages::{DescribeLogDirsRequest, DescribeLogDirsResponse};
 
 use crate::broker::{Broker, DirectoryUsage, PartitionUsage};
-use crate::kafka::{ErrorCode, Outcome, Request, blocking, codec};
+use crate::kafka::codec::lift::{self, Raised};
+use crate::kafka::codec::{self, LongList};
+use crate::kafka::wire::Writer;
+use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, blocking, guard};
 use crate::metadata::{Image, PartitionState};
 use crate::types::{BrokerId, TopicPartition};
 
 /// What a partition takes while an answer is made, encoded and not.
 const PARTITION_BYTES: usize = 320;
 
+/// First version with compact lengths and tags.
+const FLEXIBLE_FROM: i16 = 2;
+
+/// `IsCordoned`.
+const NOT_CORDONED: u8 = 0;
+
 /// Kafka's `INVALID_OFFSET_LAG`.
 const UNKNOWN_LAG: i64 = -1;
 
 /// Answers a DescribeLogDirs request.
 pub fn handle(request: Request) -> Outcome {
-    let body: DescribeLogDirsRequest = match codec::decode(&request) {
-        Ok(body) => body,
+    let body: DescribeLogDirsRequest = match lift::request(&request, guard::DESCRIBE_LOG_DIRS) {
+        Ok((body, _)) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let (version, broker) = (request.version, Arc::clone(&request.broker));
     let bytes = broker.metadata.image().partition_count * PARTITION_BYTES;
-    blocking::later_reply(broker, version, bytes, move |broker| respond(broker, &body, version))
+    blocking::later(broker, bytes, move |broker| respond(broker, &body, version))
 }
 
 fn respond(
     broker: &Broker,
     body: &DescribeLogDirsRequest,
     version: i16,
-) -> DescribeLogDirsResponse {
+) -> Result<Response, Disconnect> {
     let image = broker.metadata.image();
     let asked = Asked::of(body);
     let mut directories = broker.directory_usage();
     add_unwritten(&mut directories, &image, broker.settings.node_id, &asked);
     let usable = directories.iter().map(|usage| result(usage, &asked, version));
     let failed = broker.partitions.placement().failed().iter().map(|failed| offline(&failed.path));
-    let results = usable.chain(failed).collect();
-    DescribeLogDirsResponse::default().with_results(results)
+    let results: Vec<DescribeLogDirsResult> = usable.chain(failed).collect();
+    encode(results, version)
+}
+
+fn encode(results: Vec<DescribeLogDirsResult>, version: i16) -> Result<Response, Disconnect> {
+    let behind = usize::from(version >= FLEXIBLE_FROM);
+    let list = LongList { version, flexible_from: FLEXIBLE_FROM, behind };
+    let results = results.into_iter().map(|message| Raised {
+        message,
+        new_fields: |writer: &mut Writer| writer.raw(&[NOT_CORDONED]),
+    });
+    codec::encode_around(&DescribeLogDirsResponse::default(), list, 0, results)
 }
 
 /// The partitions that are asked for.
