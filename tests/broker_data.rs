@@ -14,7 +14,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use highwater::broker::{
-    Acks, DeleteRecords, FetchError, Lookup, OffsetQuery, PartitionAppendError, ProduceError, Step,
+    Acks, DeleteRecords, FetchError, Lookup, OffsetQuery, PartitionAppendError, Produce,
+    ProduceBatch, ProduceError, Step,
 };
 use highwater::env::ManualClock;
 use highwater::log::AppendError;
@@ -645,5 +646,46 @@ async fn starting_opens_no_log() {
         .collect();
     assert_eq!(sizes.len(), 20);
     assert!(sizes.iter().all(|size| *size > 0));
+    life.stop().await;
+}
+
+/// Two who wait for each other; neither comes alone.
+fn rendezvous() -> [impl FnOnce() + Send + use<>; 2] {
+    let ((to_first, first), (to_second, second)) =
+        (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    [(to_second, first), (to_first, second)].map(|(tell, hear)| {
+        move || {
+            _ = tell.send(());
+            hear.recv_timeout(Duration::from_secs(20))
+                .expect("the other log is prepared at the same time");
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_logs_of_one_request_wait_for_the_disk_together() {
+    let node = Node::new();
+    let life = node.start();
+    life.create("t", 3, &[]);
+    let [first, second] = rendezvous();
+    node.faults.before_directory_sync("t-0", first);
+    node.faults.before_directory_sync("t-2", second);
+    let batches = (0..3).map(|partition| {
+        let text = format!("of {partition}");
+        ProduceBatch::new(life.find("t", partition), value(&text).into())
+    });
+    let request = Produce {
+        acks: Acks::All,
+        timeout: LONG,
+        zstd_allowed: true,
+        transaction: None,
+        batches: batches.collect(),
+    };
+    let produced = life.broker.produce(request).finish().await;
+    assert!(produced.iter().all(Result::is_ok), "{produced:?}");
+    for partition in 0..3 {
+        let expected = (0, format!("of {partition}"));
+        assert_eq!(life.values("t", partition, 0).await, [expected], "to its own partition");
+    }
     life.stop().await;
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Broker;
 use super::fetch::{FetchError, check_leader_epoch, read_failed};
 use super::partition::Partition;
-use super::registry::{Lookup, Readable};
+use super::registry::{Lookup, Readable, open_together};
 use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
 use crate::log::{Isolation, TimeQuery};
@@ -117,6 +117,14 @@ async fn answer_on_blocking_pool(
     mut questions: Vec<OffsetQuestion>,
     isolation: Isolation,
 ) -> ListedOffsets {
+    let on_disk = questions.iter().filter_map(|question| match &question.partition {
+        Lookup::Closed(closed) if matches!(closed.readable(), Readable::OnDisk) => {
+            Some(closed.clone())
+        }
+        _ => None,
+    });
+    let on_disk: Vec<_> = on_disk.collect();
+    open_together(on_disk, |_| ()).await;
     let opened = off_thread(move || {
         for question in &mut questions {
             let Lookup::Closed(closed) = &question.partition else { continue };

@@ -289,6 +289,16 @@ impl Partition {
         self.appender.lock()
     }
 
+    /// Has on disk what must be there before an append, which does the same where nobody has before. Blocks; what fails is told
+    /// by the append.
+    pub fn prepare(&self) {
+        let mut appender = self.appender.lock();
+        let epoch = self.leader_epoch();
+        if self.check_open().is_ok() && appender.log.prepare(epoch).is_ok() {
+            self.prepared_epoch.store(epoch.get(), Ordering::Release);
+        }
+    }
+
     /// Appends a checked batch, publishes it and wakes whom it satisfies. Never waits for a sync: the second value says
     /// whether the caller must.
     pub fn append(

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::Broker;
 use super::partition::{Partition, PartitionAppendError, SyncNeed};
-use super::registry::{Lookup, OpenPartitionError};
+use super::registry::{ClosedPartition, Lookup, OpenPartitionError, open_together};
 use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
 use super::tally::{self, Waiting};
@@ -145,12 +145,21 @@ impl Broker {
         request: Produce,
         mut appends: Vec<AppendResult>,
     ) -> Step<Produced> {
-        Step::serial(off_thread(move || {
+        let closed: Vec<_> =
+            request.batches[appends.len()..].iter().filter_map(closed_of).collect();
+        let append_rest = move || {
             let now = self.env.clock.wall();
             let rest = &request.batches[appends.len()..];
             appends.extend(rest.iter().map(|batch| append_blocking(batch, &request, now)));
             self.reply(&request, appends)
-        }))
+        };
+        if closed.len() < 2 {
+            return Step::serial(off_thread(append_rest));
+        }
+        Step::serial(async move {
+            open_together(closed, Partition::prepare).await;
+            off_thread(append_rest).await
+        })
     }
 
     /// Queues the syncs that the appends call for and answers at once or when the disk has what must be there.
@@ -229,6 +238,13 @@ fn append_blocking(batch: &ProduceBatch, request: &Produce, now: Timestamp) -> A
     let policy = partition.topic().policy();
     let rules = rules(&policy.rules, request);
     append(&partition, check_batch(&batch.records, &rules, now), batch.admission, now)
+}
+
+fn closed_of(batch: &ProduceBatch) -> Option<ClosedPartition> {
+    match &batch.partition {
+        Lookup::Closed(closed) => Some(closed.clone()),
+        Lookup::Open(_) | Lookup::Unknown => None,
+    }
 }
 
 fn rules<'a>(rules: &'a BatchRules, request: &Produce) -> Cow<'a, BatchRules> {

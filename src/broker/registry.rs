@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-pub use self::open::OpenPartitionError;
+pub use self::open::{OpenPartitionError, open_together};
 pub use self::placement::{FailedDirectory, Placement};
 pub use self::unwritten::Readable;
 use super::agenda::Agenda;

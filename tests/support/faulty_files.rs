@@ -36,8 +36,8 @@ pub struct Faults {
     pub syncs: AtomicUsize,
     /// Runs before the next read of a `.log` file, which then fails.
     before_failed_read: Mutex<Option<Meanwhile>>,
-    /// Runs before the next sync of the directory of this name.
-    before_directory_sync: Mutex<Option<(String, Meanwhile)>>,
+    /// Each runs before the next sync of the directory of its name.
+    before_directory_sync: Mutex<Vec<(String, Meanwhile)>>,
     /// What the clock shows as the time of each write to a `.log` file.
     slow_writes: Mutex<Option<(Arc<ManualClock>, i64)>>,
     /// Times that the cleaner's checkpoint was written.
@@ -72,12 +72,13 @@ impl Faults {
     /// Does something just before the next sync of the directory `name`.
     pub fn before_directory_sync(&self, name: &str, meanwhile: impl FnOnce() + Send + 'static) {
         let meanwhile = Meanwhile(Box::new(meanwhile));
-        *self.before_directory_sync.lock().unwrap() = Some((name.to_owned(), meanwhile));
+        self.before_directory_sync.lock().unwrap().push((name.to_owned(), meanwhile));
     }
 
     fn directory_sync(&self, path: &Path) {
         let mut waiting = self.before_directory_sync.lock().unwrap();
-        let meanwhile = waiting.take_if(|(name, _)| path.ends_with(name));
+        let place = waiting.iter().position(|(name, _)| path.ends_with(name));
+        let meanwhile = place.map(|place| waiting.remove(place));
         drop(waiting);
         if let Some((_, Meanwhile(meanwhile))) = meanwhile {
             meanwhile();
