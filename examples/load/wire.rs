@@ -2,6 +2,7 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -12,9 +13,10 @@ use socket2::{Domain, Socket, Type};
 const API_VERSIONS: i16 = 18;
 /// UNKNOWN_SERVER_ERROR.
 const UNKNOWN: i16 = -1;
-const SEGMENT_BYTES: u32 = 1448;
 /// A broker that does not answer for so long has failed.
 const TIMEOUT: Duration = Duration::from_secs(120);
+
+static SEGMENT_BYTES: AtomicU32 = AtomicU32::new(0);
 
 pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
@@ -65,16 +67,24 @@ impl Connection {
     }
 }
 
-/// Connects with segments as on an Ethernet: those of a loopback, 64 KiB, fill the receive buffers that brokers ask for by default,
-/// 100 KiB, with one or two of them, and TCP then waits for its timers now and then.
+/// Connects with segments as large as the route has them, or as [`set_segment_bytes`] says.
 pub(crate) fn connect(address: &str) -> io::Result<TcpStream> {
     let address = address.parse::<SocketAddr>().map_err(io::Error::other)?;
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-    socket.set_tcp_mss(SEGMENT_BYTES)?;
+    match SEGMENT_BYTES.load(Ordering::Relaxed) {
+        0 => {}
+        bytes => socket.set_tcp_mss(bytes)?,
+    }
     socket.connect(&address.into())?;
     socket.set_tcp_nodelay(true)?;
     socket.set_read_timeout(Some(TIMEOUT))?;
     Ok(socket.into())
+}
+
+/// Segments of all connections to come. Those of a loopback, 64 KiB, fill the receive buffers that brokers ask for by default,
+/// 100 KiB, with one or two of them, and TCP then waits for its timers now and then. On an Ethernet they have 1,448 bytes.
+pub(crate) fn set_segment_bytes(bytes: u32) {
+    SEGMENT_BYTES.store(bytes, Ordering::Relaxed);
 }
 
 /// The frame of a request of a flexible version.
