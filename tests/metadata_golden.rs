@@ -8,7 +8,7 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use highwater::env::{Disk, Env};
@@ -245,6 +245,69 @@ fn a_snapshot_of_ours_loses_nothing() {
         assert_eq!(names.iter().filter(|name| name.ends_with(".checkpoint")).count(), 1);
         assert_same_state(&load(&golden).image, &expected);
     }
+}
+
+/// Alice and bob got credentials of one mechanism and bob's was removed: a Kafka that replays that forgets alice's.
+#[test]
+fn a_log_in_which_kafka_would_lose_a_credential_gets_a_snapshot_that_has_it() {
+    for fixture in FIXTURES {
+        let golden = MetadataLog::copy(fixture);
+        assert!(load(&golden).misleads_kafka, "{fixture}");
+        let store = open(&golden, u64::MAX);
+        store.settle().unwrap();
+        let expected = store.image();
+        // As a kill would leave it.
+        drop(store);
+        let given_back = load(&golden);
+        assert!(!given_back.misleads_kafka, "{fixture}");
+        assert_eq!(given_back.snapshot.unwrap().end, expected.end_offset, "{fixture}");
+        assert_same_state(&given_back.image, &expected);
+        let store = open(&golden, u64::MAX);
+        store.settle().unwrap();
+        drop(store);
+        assert_eq!(load(&golden).snapshot, given_back.snapshot, "{fixture}: one is enough");
+    }
+}
+
+#[test]
+fn acls_users_quotas_tokens_and_configs_are_given_back_byte_for_byte() {
+    for fixture in CLEAN {
+        let golden = MetadataLog::copy(fixture);
+        let kafkas: BTreeSet<Vec<u8>> = record_files(&golden)
+            .iter()
+            .flat_map(|path| record_values(&std::fs::read(path).unwrap()))
+            .collect();
+        let before = load(&golden).image;
+        let kinds: BTreeSet<u8> = before.opaque.values().map(|value| value[1]).collect();
+        assert!([10, 11, 14, 18].iter().all(|kind| kinds.contains(kind)), "{fixture}: {kinds:?}");
+        for (key, value) in before.opaque.iter() {
+            assert!(kafkas.contains(value.as_ref()), "{fixture}: {key:?} is not as Kafka wrote it");
+        }
+        let store = open(&golden, 1);
+        store.change_configs(vec![a_change()]).unwrap();
+        store.settle().unwrap();
+        store.close().unwrap();
+        let after = load(&golden).image;
+        assert_eq!(after.opaque, before.opaque, "{fixture}");
+        assert_eq!(after.features, before.features, "{fixture}");
+        let changed = a_change();
+        for (resource, configs) in before.configs.iter() {
+            assert_eq!(after.configs.get(resource), Some(configs), "{fixture} {resource:?}");
+        }
+        assert_eq!(after.overrides(&changed.resource)[&changed.key], "latest");
+    }
+}
+
+/// Values of all records in batches.
+fn record_values(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut values = Vec::new();
+    for (_, stored) in scan(bytes) {
+        let header = stored.header().unwrap();
+        for record in Records::new(&stored.bytes()[HEADER_LEN..], header.records_count) {
+            values.extend(record.unwrap().value.map(<[u8]>::to_vec));
+        }
+    }
+    values
 }
 
 fn a_change() -> ConfigChange {

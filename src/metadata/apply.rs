@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::image::{ConfigResource, Image, PartitionState, Topic};
 use super::journal::ControlRecord;
 use super::records::{
-    BrokerRegistrationChange, ConfigRecord, FeatureLevel, MetadataRecord, OpaqueChange,
+    BrokerRegistrationChange, ConfigRecord, FeatureLevel, MetadataRecord, OpaqueChange, OpaqueKey,
     PartitionChange, PartitionRecord, RegisterBroker, TopicRecord,
 };
 use crate::types::{
@@ -399,21 +399,28 @@ impl ConfigResource {
     }
 }
 
+fn removes_credential(record: &MetadataRecord) -> bool {
+    let MetadataRecord::Opaque(change) = record else { return false };
+    change.removes && matches!(change.key, Some(OpaqueKey::Scram(..)))
+}
+
 /// Replays a log: records between the begin and the end of a metadata transaction take effect together, or not at all.
 #[derive(Debug)]
 pub struct Replay {
     builder: ImageBuilder,
     open: Option<Vec<MetadataRecord>>,
+    removed_credential: bool,
 }
 
 impl Replay {
     /// Starts from `image`.
     pub fn new(image: Image) -> Self {
-        Self { builder: ImageBuilder::new(image), open: None }
+        Self { builder: ImageBuilder::new(image), open: None, removed_credential: false }
     }
 
     /// The next record of the log.
     pub fn record(&mut self, record: MetadataRecord) -> Result<(), ApplyError> {
+        self.removed_credential |= removes_credential(&record);
         match record {
             MetadataRecord::BeginTransaction { .. } => self.open = Some(Vec::new()),
             MetadataRecord::AbortTransaction { .. } => self.open = None,
@@ -438,6 +445,11 @@ impl Replay {
     /// A transaction was begun and neither ended nor aborted: whoever writes next must abort it.
     pub fn is_transaction_open(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// Some SCRAM credential was removed. A Kafka that replays this may lose others of the same mechanism (`ScramDelta`).
+    pub fn removed_credential(&self) -> bool {
+        self.removed_credential
     }
 
     /// The image at the end of the log.

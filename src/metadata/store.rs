@@ -326,8 +326,8 @@ impl MetadataStore {
     }
 
     /// Writes the files beside the log that only Kafka asks for (`quorum-state`, `partition.metadata`, epochs, bootstrap
-    /// checkpoint), and a snapshot if the log has grown that far. Best called once the broker answers: nothing but a later
-    /// Kafka needs them. Blocks.
+    /// checkpoint), and a snapshot if the log has grown that far or Kafka would misread it. Best called once the broker answers:
+    /// nothing but a later Kafka needs them. Blocks.
     pub fn settle(&self) -> Result<(), MetadataError> {
         let mut writer = self.writer.lock();
         if writer.end.is_none() {
@@ -438,7 +438,8 @@ impl MetadataStore {
 
     /// The changes so far are durable whatever happens here.
     fn snapshot_if_due(&self, writer: &mut Writer, image: &Image) {
-        if writer.journal.bytes_since_snapshot() < writer.next_snapshot_bytes {
+        let is_due = writer.journal.bytes_since_snapshot() >= writer.next_snapshot_bytes;
+        if !is_due && !writer.journal.misleads_kafka() {
             return;
         }
         match writer.journal.write_snapshot(image, self.env.clock.wall()) {

@@ -66,6 +66,8 @@ pub struct Loaded {
     pub transaction_open: bool,
     /// Bytes of log above the snapshot.
     pub bytes_since_snapshot: u64,
+    /// The log above the snapshot says something that Kafka reads otherwise than it was meant.
+    pub misleads_kafka: bool,
 }
 
 /// Reads the metadata log in `directory`; a missing or empty one gives the empty image.
@@ -268,6 +270,7 @@ impl LogReader {
     fn finish(self, directory: &Path) -> Result<Loaded, LoadError> {
         let end = self.next.max(self.snapshot_end);
         let transaction_open = self.replay.is_transaction_open();
+        let misleads_kafka = self.replay.removed_credential();
         let image = self.replay.finish(end).map_err(|e| LoadError::Unusable {
             path: directory.to_owned(),
             reason: format!("{e}; restore the directory from a backup"),
@@ -280,6 +283,7 @@ impl LogReader {
             active: self.active.filter(|_| self.next == end),
             transaction_open,
             bytes_since_snapshot: self.bytes_since_snapshot,
+            misleads_kafka,
         })
     }
 }

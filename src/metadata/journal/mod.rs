@@ -53,6 +53,7 @@ pub struct Journal {
     end: Offset,
     last_timestamp: Timestamp,
     bytes_since_snapshot: u64,
+    misleads_kafka: bool,
 }
 
 impl Journal {
@@ -93,6 +94,7 @@ impl Journal {
             end,
             last_timestamp: Timestamp::NONE,
             bytes_since_snapshot: loaded.bytes_since_snapshot,
+            misleads_kafka: loaded.misleads_kafka,
         })
     }
 
@@ -126,6 +128,12 @@ impl Journal {
         self.bytes_since_snapshot
     }
 
+    /// A Kafka that replays the log would not come to the state that it stands for: it needs a snapshot. Kafka loses SCRAM
+    /// credentials when the removal of another one is replayed (`log-engine` reference 1.10).
+    pub fn misleads_kafka(&self) -> bool {
+        self.misleads_kafka
+    }
+
     /// Writes `image`, which must cover exactly the log so far, as a snapshot. An error changes nothing.
     pub fn write_snapshot(&mut self, image: &Image, now: Timestamp) -> io::Result<()> {
         assert_eq!(image.end_offset, self.end, "a snapshot covers the whole log");
@@ -140,6 +148,7 @@ impl Journal {
             self.roll()?;
         }
         self.bytes_since_snapshot = 0;
+        self.misleads_kafka = false;
         self.epochs = vec![EpochStart { epoch: self.epoch, start: self.end }];
         if let Err(e) = retire_below(self.files.as_ref(), &self.directory, self.snapshot_id()) {
             tracing::warn!(error = %e, "files below the newest metadata snapshot stay for now");
