@@ -151,7 +151,9 @@ impl SegmentCopy {
         tail: &IndexTail,
         pace: &dyn Pace,
     ) -> Result<Option<Arc<dyn File>>, CopyError> {
-        if tail.on_disk == 0 && tail.entries.is_empty() {
+        let is_empty = tail.on_disk == 0 && tail.entries.is_empty();
+        // One that was closed empty stays: a segment without its index is recovered at the next start, by Kafka too.
+        if is_empty && !self.has_source(kind)? {
             self.target.remove(&self.target.path(self.base, kind, Suffix::None))?;
             return Ok(None);
         }
@@ -164,6 +166,11 @@ impl SegmentCopy {
         let written = target.write_all_at(&tail.entries, tail.on_disk);
         written.and_then(|()| target.set_len(end)).map_err(CopyError::of_target)?;
         Ok(Some(target))
+    }
+
+    fn has_source(&self, kind: FileKind) -> Result<bool, CopyError> {
+        let stat = self.target.files.stat(&self.of.path(kind));
+        stat.map(|stat| stat.is_some()).map_err(CopyError::of_source)
     }
 
     /// A file that may not be there.
