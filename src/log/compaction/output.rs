@@ -24,6 +24,8 @@ pub(super) struct Output<'s> {
     write_bytes: usize,
     /// Files to be synced.
     unsynced: Vec<Arc<dyn File>>,
+    /// The segment being written has a marker.
+    has_marker: bool,
 }
 
 impl<'s> Output<'s> {
@@ -39,6 +41,7 @@ impl<'s> Output<'s> {
             waiting: Vec::new(),
             write_bytes,
             unsynced: Vec::new(),
+            has_marker: false,
         };
         match output.add_segment(base) {
             Ok(()) => Ok(output),
@@ -50,7 +53,9 @@ impl<'s> Output<'s> {
     pub(super) fn append(&mut self, batch: &[u8]) -> Result<(), CleanError> {
         let start = BatchStart::parse(batch, 0).expect("the filter writes whole batches");
         let (incoming, base) = (to_incoming(&start), start.base_offset);
-        self.append_parsed(batch, &incoming, base).map_err(|error| self.failed(error))
+        self.append_parsed(batch, &incoming, base).map_err(|error| self.failed(error))?;
+        self.has_marker |= start.header.is_some_and(|header| header.is_control());
+        Ok(())
     }
 
     fn append_parsed(&mut self, batch: &[u8], incoming: &Incoming, base: Offset) -> io::Result<()> {
@@ -124,6 +129,7 @@ impl<'s> Output<'s> {
         let mut active = ActiveSegment::new(segment, state, &self.source.settings, 0);
         active.log()?;
         self.segments.push(active);
+        self.has_marker = false;
         Ok(())
     }
 
@@ -148,8 +154,13 @@ impl<'s> Output<'s> {
 
     fn finish_segment(&mut self) -> io::Result<()> {
         self.write_waiting()?;
-        if let Some(segment) = self.segments.last_mut() {
-            self.unsynced.extend(segment.finish()?);
+        let Some(segment) = self.segments.last_mut() else { return Ok(()) };
+        self.unsynced.extend(segment.finish()?);
+        let segment = &segment.segment;
+        if self.has_marker && !segment.has_aborted() {
+            // Of an abort whose data is gone only the marker is left: the index says that it was not lost (see `lost`).
+            self.unsynced.push(segment.files.open_or_create(FileKind::TransactionIndex)?);
+            segment.set_has_aborted();
         }
         Ok(())
     }
