@@ -51,15 +51,22 @@ def need_program(program, package):
     return None
 
 
-def kafka_libraries():
+KAFKA = "4.4.0"
+"""The release that results are compared with."""
+
+
+def kafka_libraries(version=KAFKA):
     """The folder with Apache Kafka's jars, fetched by Maven the first time."""
     given = os.environ.get("COMPAT_KAFKA_LIBRARIES")
-    return Path(given) if given else maven_libraries("kafka-libraries", CLIENTS / "java" / "pom.xml", "kafka_2.13-*.jar")
+    if given and version == KAFKA:
+        return Path(given)
+    name = "kafka-libraries" if version == KAFKA else f"kafka-libraries-{version}"
+    return maven_libraries(name, CLIENTS / "java" / "pom.xml", "kafka_2.13-*.jar", version=version)
 
 
 def maven_libraries(name, pom, *last, only="", version=None):
     """A folder with what a pom names and needs, fetched the first time; `last` are patterns of jars that it has then. `version` is of
-    Kafka's clients, where the pom leaves that open."""
+    Kafka, where the pom leaves that open."""
     libraries = BUILT / name
     if not all(any(libraries.glob(jar)) for jar in last):
         libraries.mkdir(parents=True, exist_ok=True)
