@@ -8,19 +8,25 @@
     reason = "a test may panic, and plays the machine and the operator"
 )]
 
+#[path = "support/data_directories.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod data_directories;
 #[path = "app/process.rs"]
 mod process;
+#[path = "support/strict_check.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod strict_check;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use data_directories::DataDirectories;
 use highwater::app::{self, StartArgs};
 use highwater::config::{Sources, load};
 use highwater::env::Env;
 use process::{Process, commanded, refused};
-use tempfile::TempDir;
 
 const CLEAN_MARK: &str = ".kafka_cleanshutdown";
 
@@ -47,7 +53,7 @@ fn has_clean_mark(directory: &Path) -> bool {
 }
 
 /// Starts a broker in this process.
-async fn start(directory: &TempDir, http: &str) -> app::Running {
+async fn start(directory: &DataDirectories, http: &str) -> app::Running {
     let flag = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let flags = vec![
         flag("listeners", "PLAINTEXT://127.0.0.1:0"),
@@ -60,7 +66,7 @@ async fn start(directory: &TempDir, http: &str) -> app::Running {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_starts_serves_and_stops_inside_a_process() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     for _ in 0..2 {
         let running = start(&directory, "").await;
         let [address] = running.addresses()[..] else { panic!("{:?}", running.addresses()) };
@@ -74,7 +80,7 @@ async fn a_broker_starts_serves_and_stops_inside_a_process() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_http_port_answers_probes_and_metrics() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let running = start(&directory, "127.0.0.1:0").await;
     let (kafka, http) = (running.addresses()[0], running.http_address().unwrap());
     let answered = tokio::task::spawn_blocking(move || {
@@ -108,7 +114,7 @@ fn get(address: SocketAddr, path: &str) -> String {
 
 #[test]
 fn the_first_line_says_where_the_broker_is() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let process = Process::start(directory.path(), &[]);
     let line = process.first_line();
     let expected = format!(
@@ -122,7 +128,7 @@ fn the_first_line_says_where_the_broker_is() {
 
 #[test]
 fn sigterm_ends_with_0_and_the_mark_of_a_clean_stop() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let mut process = Process::start(directory.path(), &[]);
     assert!(answers(process.address()));
     process.signal(libc::SIGTERM);
@@ -132,7 +138,7 @@ fn sigterm_ends_with_0_and_the_mark_of_a_clean_stop() {
 
 #[test]
 fn a_second_signal_ends_at_once() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let mut process = Process::start(directory.path(), &[]);
     // Answers that nobody takes hold the stop up.
     let mut stream = TcpStream::connect(process.address()).unwrap();
@@ -152,7 +158,7 @@ fn a_second_signal_ends_at_once() {
 /// So few descriptors that the system refuses connections before the broker has as many as it wants to take.
 #[test]
 fn too_few_descriptors_delay_connections_and_nothing_else() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let process = Process::start_with_descriptors(directory.path(), 24);
     let connect = || TcpStream::connect(process.address()).expect("the backlog has room");
     let mut served: Vec<TcpStream> = (0..5).map(|_| connect()).collect();
@@ -171,7 +177,7 @@ fn too_few_descriptors_delay_connections_and_nothing_else() {
 /// Half of them: a topic can be made and written with all connections taken.
 #[test]
 fn connections_leave_descriptors_to_the_logs() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let process = Process::start_with_descriptors(directory.path(), 64);
     let address = process.address().to_string();
     let connect = || TcpStream::connect(process.address()).expect("the backlog has room");
@@ -190,7 +196,7 @@ fn connections_leave_descriptors_to_the_logs() {
 
 #[test]
 fn a_killed_broker_starts_again_and_serves() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let mut process = Process::start(directory.path(), &[]);
     process.signal(libc::SIGKILL);
     assert_eq!(process.wait(), None, "it did not end by itself");
@@ -201,7 +207,7 @@ fn a_killed_broker_starts_again_and_serves() {
 
 #[test]
 fn a_second_process_on_the_same_directory_is_refused_with_the_reason() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let process = Process::start(directory.path(), &[]);
     let (code, text) =
         refused(&["--listen", "127.0.0.1:0", "--data-dir", directory.path().to_str().unwrap()]);
@@ -214,7 +220,7 @@ fn a_second_process_on_the_same_directory_is_refused_with_the_reason() {
 
 #[test]
 fn a_taken_port_is_refused_with_the_address() {
-    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let directories = [DataDirectories::one(), DataDirectories::one()];
     let process = Process::start(directories[0].path(), &[]);
     let address = process.address().to_string();
     let (code, text) =
@@ -225,7 +231,7 @@ fn a_taken_port_is_refused_with_the_address() {
 
 #[test]
 fn a_taken_http_port_ends_the_start_before_the_data_is_touched() {
-    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let directories = [DataDirectories::one(), DataDirectories::one()];
     let process = Process::start(directories[0].path(), &[]);
     let address = process.address().to_string();
     let data = directories[1].path().to_str().unwrap();
@@ -238,7 +244,7 @@ fn a_taken_http_port_ends_the_start_before_the_data_is_touched() {
 
 #[test]
 fn a_wrong_configuration_ends_with_2_and_names_its_place() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let file = directory.path().join("server.properties");
     std::fs::write(&file, "# a file\nnum.partitions=many\n").unwrap();
     let (code, text) = refused(&["--config", file.to_str().unwrap()]);
@@ -253,7 +259,7 @@ fn a_wrong_configuration_ends_with_2_and_names_its_place() {
 
 #[test]
 fn a_setting_comes_from_the_environment_unless_a_flag_says_otherwise() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let variables = [("KAFKA_NUM_PARTITIONS", "0")];
     let (code, text) = process::refused_with(&[], &variables);
     assert_eq!(code, Some(2), "{text}");

@@ -154,6 +154,7 @@ async fn a_topic_that_becomes_compacted_is_cleaned() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_log_is_left_alone_and_the_others_are_cleaned() {
     let node = node(&[]);
+    node.directories.are_spoilt();
     let life = node.start();
     // Nothing is cleaned before the damage is done.
     let lazy: Vec<(&str, &str)> = COMPACT

@@ -17,6 +17,7 @@ use highwater::storage::OpenDirectoryError;
 use highwater::types::{BrokerId, DirectoryId};
 use support::batches::batch;
 use support::broker::{Life, NODE, Node, now};
+use support::data_directories::DataDirectories;
 
 fn value(text: &str) -> Vec<u8> {
     batch(&[(text.as_bytes(), now())], None)
@@ -113,6 +114,7 @@ fn copy(from: &Path, to: &Path) {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_directories_of_one_partition_the_one_counts_that_the_metadata_names() {
     let node = Node::with_directories(2);
+    node.directories.are_spoilt();
     let life = node.start();
     life.create("t", 1, &[]);
     write_all(&life, "t", 1).await;
@@ -221,8 +223,7 @@ async fn partitions_of_a_directory_that_comes_back_empty_are_offline_and_not_mad
     let mut node = Node::with_directories(2);
     let (life, kept, lost) = broken(&node).await;
     life.stop().await;
-    let full = node.others.pop().unwrap();
-    node.others.push(tempfile::TempDir::new().unwrap());
+    let full = node.directories.replace_last(tempfile::TempDir::new().unwrap());
     let life = node.start();
     for &partition in &lost {
         assert_offline(&life, partition).await;
@@ -231,8 +232,7 @@ async fn partitions_of_a_directory_that_comes_back_empty_are_offline_and_not_mad
         assert_served(&life, partition, 1).await;
     }
     life.stop().await;
-    node.others.pop();
-    node.others.push(full);
+    drop(node.directories.replace_last(full));
     let life = node.start();
     for &partition in &lost {
         assert_served(&life, partition, 1).await;
@@ -275,6 +275,7 @@ async fn directories_of_another_node_or_cluster_or_named_twice_refuse_the_start(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_identity_takes_a_directory_offline_but_for_the_one_with_the_metadata() {
     let node = Node::with_directories(2);
+    node.directories.are_spoilt();
     node.start().stop().await;
     let [first, second] = [0, 1].map(|at: usize| node.paths()[at].join("meta.properties"));
     let right = std::fs::read(&second).unwrap();
@@ -289,9 +290,8 @@ async fn a_damaged_identity_takes_a_directory_offline_but_for_the_one_with_the_m
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_metadata_may_have_a_directory_of_its_own_which_holds_no_partition() {
-    let node =
-        Node { metadata: Some(tempfile::TempDir::new().unwrap()), ..Node::with_directories(2) };
-    let metadata = node.metadata.as_ref().unwrap().path();
+    let node = Node { directories: DataDirectories::with_metadata_apart(2), ..Node::new() };
+    let metadata = node.directories.metadata();
     for stop in ["clean", "crash", "clean"] {
         let life = node.start();
         if life.broker.metadata.image().topic("t").is_none() {
@@ -321,6 +321,7 @@ async fn the_metadata_may_have_a_directory_of_its_own_which_holds_no_partition()
         assert!(node.paths().iter().all(|path| !path.join("__cluster_metadata-0").exists()));
     }
     // Its identity is checked like that of any other.
+    node.directories.are_spoilt();
     let identity = metadata.join("meta.properties");
     let other = std::fs::read_to_string(&identity).unwrap().replace("node.id=1", "node.id=2");
     std::fs::write(&identity, other).unwrap();

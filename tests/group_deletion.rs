@@ -8,24 +8,32 @@ use std::process::{Command, Output};
 use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::{Offset, TopicPartitionList};
 
+#[path = "support/data_directories.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod data_directories;
 #[path = "support/processes.rs"]
 mod processes;
+#[path = "support/strict_check.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod strict_check;
 
+use data_directories::DataDirectories;
 use processes::{BrokerProcess, PATIENCE, committed_offset, create_topic, free_port, group_client};
 
 const TOPICS: [&str; 2] = ["orders", "returns"];
 
 /// A broker that is killed and comes back with its directory.
 struct Machine {
-    data: tempfile::TempDir,
     address: String,
+    /// Goes before the directories, which are then looked at.
     broker: BrokerProcess,
+    data: DataDirectories,
 }
 
 impl Machine {
     /// With two topics, and groups that have an offset in each.
     fn with_groups(first_port: u16, groups: &[&str]) -> Self {
-        let data = tempfile::tempdir().expect("a directory");
+        let data = DataDirectories::one();
         let address = format!("127.0.0.1:{}", free_port(first_port));
         let broker = start(data.path(), &address);
         TOPICS.iter().for_each(|topic| create_topic(&address, topic, 1));

@@ -20,9 +20,16 @@ use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::producer::{DefaultProducerContext, Producer, ThreadedProducer};
 use rdkafka::{Message, Offset, TopicPartitionList};
 
+#[path = "support/data_directories.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod data_directories;
 #[path = "support/processes.rs"]
 mod processes;
+#[path = "support/strict_check.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod strict_check;
 
+use data_directories::DataDirectories;
 use highwater::env::Random as _;
 use processes::{
     BrokerProcess, PATIENCE, config, create_topic, free_port, group_client, seeded, send,
@@ -95,7 +102,7 @@ fn commit(consumer: &BaseConsumer) {
 
 fn run(protocol: &'static str, first_port: u16) {
     let random = seeded();
-    let data = tempfile::tempdir().expect("a directory");
+    let data = DataDirectories::one();
     let address = format!("127.0.0.1:{}", free_port(first_port));
     let settings = [
         format!("group.consumer.min.session.timeout.ms={SESSION_MS}"),

@@ -18,9 +18,16 @@ use rdkafka::message::DeliveryResult;
 use rdkafka::producer::{Producer, ProducerContext, ThreadedProducer};
 use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
+#[path = "support/data_directories.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod data_directories;
 #[path = "support/processes.rs"]
 mod processes;
+#[path = "support/strict_check.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod strict_check;
 
+use data_directories::DataDirectories;
 use highwater::env::Random as _;
 use processes::{BrokerProcess, PATIENCE, config, create_topic, free_port, seeded, send};
 
@@ -33,7 +40,7 @@ const TOPIC: &str = "killed";
 #[test]
 fn acknowledged_records_survive_kill_9_in_order_and_once() {
     let random = seeded();
-    let data = tempfile::tempdir().expect("a directory");
+    let data = DataDirectories::one();
     let address = format!("127.0.0.1:{}", free_port(20_000));
     let mut broker = BrokerProcess::start(data.path(), &address, &[]);
     create_topic(&address, TOPIC, PARTITIONS as i32);

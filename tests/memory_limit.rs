@@ -12,17 +12,24 @@
 )]
 
 #[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "support/data_directories.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod data_directories;
 #[path = "support/group_requests.rs"]
 mod group_requests;
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "app/process.rs"]
 mod process;
+#[path = "support/strict_check.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod strict_check;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use bytes::BytesMut;
+use data_directories::DataDirectories;
 use group_requests::{commit_request, join_request, offsets_with, text};
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::{
@@ -30,7 +37,6 @@ use kafka_protocol::messages::{
 };
 use kafka_protocol::protocol::{Decodable, Encodable};
 use process::Process;
-use tempfile::TempDir;
 
 /// The byte budget, and what the process may take in all: code, stacks of threads, and the arenas of the allocator count as
 /// address space whether they are used or not.
@@ -167,7 +173,7 @@ type Attack<'a> = Box<dyn Fn() -> Vec<TcpStream> + 'a>;
 
 #[test]
 fn a_broker_in_a_hard_limit_of_memory_outlives_more_than_it_can_take() {
-    let directory = TempDir::new().unwrap();
+    let directory = DataDirectories::one();
     let variables = [("HIGHWATER_MEMORY_BYTES", BUDGET), ("MALLOC_ARENA_MAX", "4")];
     let mut broker = Process::start_within(directory.path(), &variables, ADDRESS_SPACE_KIB);
     let address = broker.address();

@@ -23,12 +23,11 @@ use highwater::metadata::{ConfigChange, ConfigResource, NewTopic, TopicRef};
 use highwater::observe::{Health, Metrics};
 use highwater::storage::OpenDirectoryError;
 use highwater::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName};
-use tempfile::TempDir;
 
 use super::batches;
+use super::data_directories::DataDirectories;
 use super::faulty_files::{Faults, FaultyFiles};
 use super::logs::bytes_of;
-use super::strict_check::{self, Closed};
 
 pub const NODE: BrokerId = BrokerId::new(1);
 /// Longer than any test; nothing waits for it.
@@ -36,11 +35,8 @@ pub const LONG: Duration = Duration::from_secs(600);
 
 /// A log directory that broker after broker opens.
 pub struct Node {
-    pub directory: TempDir,
-    /// Log directories beside the one with the metadata.
-    pub others: Vec<TempDir>,
-    /// Where the metadata lies if it is in none of these.
-    pub metadata: Option<TempDir>,
+    /// Looked at strictly when the node goes.
+    pub directories: DataDirectories,
     pub faults: Arc<Faults>,
     pub settings: BrokerSettings,
     pub clock: Arc<dyn Clock>,
@@ -57,9 +53,7 @@ pub struct Life {
 impl Node {
     pub fn new() -> Self {
         Self {
-            directory: TempDir::new().unwrap(),
-            others: Vec::new(),
-            metadata: None,
+            directories: DataDirectories::one(),
             faults: Arc::default(),
             settings: BrokerSettings::default(),
             clock: Arc::new(SystemClock::default()),
@@ -74,19 +68,17 @@ impl Node {
     }
 
     pub fn path(&self) -> &Path {
-        self.directory.path()
+        self.directories.path()
     }
 
     /// One with so many log directories.
     pub fn with_directories(count: usize) -> Self {
-        let others = (1..count).map(|_| TempDir::new().unwrap()).collect();
-        Self { others, ..Self::new() }
+        Self { directories: DataDirectories::several(count), ..Self::new() }
     }
 
     /// Its log directories in order.
     pub fn paths(&self) -> Vec<PathBuf> {
-        let others = self.others.iter().map(|other| other.path().to_owned());
-        [self.path().to_owned()].into_iter().chain(others).collect()
+        self.directories.paths()
     }
 
     /// Starts a broker. Called inside a runtime; blocks it, which no test minds.
@@ -101,7 +93,7 @@ impl Node {
         let settings = BrokerSettings {
             node_id: NODE,
             log_dirs: self.paths(),
-            metadata_log_dir: self.metadata.as_ref().map_or(self.path(), TempDir::path).to_owned(),
+            metadata_log_dir: self.directories.metadata().to_owned(),
             ..self.settings.clone()
         };
         let opened = match Understanding::read(&env, settings).and_then(|it| it.claim(&env)) {
@@ -125,32 +117,9 @@ impl Node {
         Ok(Life { broker, shutdown, faults: Arc::clone(&self.faults) })
     }
 
-    /// A strict look at the directories of all partitions, after a life in which each of them was opened and that ended with a
-    /// clean stop.
+    /// A strict look at everything now, after a life in which each partition was opened and that ended with a clean stop.
     pub fn check(&self) {
-        let files = Env::system().files;
-        for directory in self.paths() {
-            let starts = std::fs::read_to_string(directory.join("log-start-offset-checkpoint"));
-            let starts = starts.unwrap_or_default();
-            for (topic, partition) in self.partitions_in(&directory) {
-                let name = format!("{topic} {partition} ");
-                let start = starts.lines().find_map(|line| line.strip_prefix(&name));
-                let start = start.map_or(0, |start| start.parse().expect("an offset"));
-                let path = directory.join(format!("{topic}-{partition}"));
-                strict_check::check(files.as_ref(), &path, Closed::Yes, Offset::new(start));
-            }
-        }
-    }
-
-    /// The metadata log, which is closed in another way, is not among them.
-    fn partitions_in(&self, directory: &Path) -> Vec<(String, i32)> {
-        let entries = std::fs::read_dir(directory).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let split = |name: String| {
-            let (topic, partition) = name.rsplit_once('-')?;
-            Some((topic.to_owned(), partition.parse().ok()?))
-        };
-        names.filter_map(split).filter(|(topic, _)| topic != "__cluster_metadata").collect()
+        self.directories.check();
     }
 
     /// Names in the log directory that begin with `prefix`.

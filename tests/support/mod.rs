@@ -4,6 +4,7 @@
 pub mod batches;
 pub mod broker;
 pub mod consumer;
+pub mod data_directories;
 pub mod faulty_files;
 pub mod golden;
 pub mod group_requests;

@@ -16,6 +16,8 @@ use highwater::types::{LeaderEpoch, Offset, Timestamp};
 pub enum Closed {
     Yes,
     No,
+    /// Ended by -9, perhaps in the middle of a write.
+    Killed,
 }
 
 /// One batch as the checks need it.
@@ -39,7 +41,8 @@ pub fn check(files: &dyn FileSystem, directory: &Path, closed: Closed, log_start
         let next = bases.get(number + 1).copied();
         assert!(*base >= end, "segment {base} begins below {end}");
         let complete = next.is_some() || closed == Closed::Yes;
-        end = check_segment(&contents, *base, complete, &mut epochs);
+        let torn = next.is_none() && closed == Closed::Killed;
+        end = check_segment(&contents, *base, complete, torn, &mut epochs);
         assert!(
             next.is_none_or(|next| next >= end),
             "segment {base} ends at {end}, behind {next:?}"
@@ -59,6 +62,7 @@ fn check_segment(
     contents: &BTreeMap<String, Vec<u8>>,
     base: Offset,
     complete: bool,
+    may_be_torn: bool,
     epochs: &mut BTreeMap<LeaderEpoch, Offset>,
 ) -> Offset {
     let name = |suffix| format!("{:020}.{suffix}", base.get());
@@ -76,7 +80,8 @@ fn check_segment(
         let (last_offset, max_timestamp) = (header.last_offset(), header.max_timestamp);
         batches.insert(position, Batch { last_offset, max_timestamp });
     }
-    assert_eq!(batches_in_log.ending(), Some(ScanEnd::Exhausted), "{base} ends in half a batch");
+    let whole = batches_in_log.ending() == Some(ScanEnd::Exhausted);
+    assert!(whole || may_be_torn, "{base} ends in half a batch");
     let index = contents.get(&name("index"));
     let time_index = contents.get(&name("timeindex"));
     assert!(!complete || batches.is_empty() || (index.is_some() && time_index.is_some()), "{base}");

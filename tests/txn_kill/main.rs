@@ -16,14 +16,21 @@
 use std::path::Path;
 use std::time::Duration;
 
+#[path = "../support/data_directories.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod data_directories;
 #[path = "../support/processes.rs"]
 mod processes;
 mod producers;
 #[path = "../support/raw.rs"]
 mod raw;
 mod reader;
+#[path = "../support/strict_check.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod strict_check;
 mod version2;
 
+use data_directories::DataDirectories;
 use highwater::env::{Random as _, SeededRandom};
 use processes::{BrokerProcess, committed_offset, create_topic, free_port, group_client, seeded};
 use producers::{End, GROUP, Producer, SOURCE, V1};
@@ -78,7 +85,7 @@ fn so_does_one_of_version_2() {
 }
 
 fn run<P: Producer>(lowest_port: u16) {
-    let data = tempfile::tempdir().expect("a directory");
+    let data = DataDirectories::one();
     let address = format!("127.0.0.1:{}", free_port(lowest_port));
     let mut run = Run::<P>::start(data.path(), address, seeded());
     for round in 0..ROUNDS {

@@ -6,13 +6,15 @@ use std::ops::Deref;
 use highwater::app::{Running, StartArgs, start};
 use highwater::config::{BrokerSettings, Listener, Sources, load};
 use highwater::env::Env;
-use tempfile::TempDir;
+
+use crate::data_directories::DataDirectories;
 
 /// A running broker; its directory goes away with it.
 pub(crate) struct TestBroker {
     pub(crate) address: SocketAddr,
     running: Running,
-    directory: TempDir,
+    /// Looked at strictly in the end.
+    directory: DataDirectories,
 }
 
 impl TestBroker {
@@ -36,7 +38,7 @@ impl TestBroker {
         base: BrokerSettings,
         change: impl FnOnce(&mut BrokerSettings),
     ) -> Self {
-        let directory = TempDir::new().expect("a directory for the test");
+        let directory = DataDirectories::one();
         let mut settings = BrokerSettings {
             listeners: vec![Listener {
                 name: "PLAINTEXT".to_owned(),

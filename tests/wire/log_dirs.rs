@@ -15,9 +15,9 @@ use kafka_protocol::messages::{
     DescribeLogDirsResponse,
 };
 use kafka_protocol::protocol::StrBytes;
-use tempfile::TempDir;
 
 use crate::calls::Session;
+use crate::data_directories::DataDirectories;
 use crate::operator;
 use crate::pipelining::topic_name;
 use crate::records::batch;
@@ -35,8 +35,8 @@ const LOG_DIR_NOT_FOUND: i16 = 57;
 const NO_REASSIGNMENT_IN_PROGRESS: i16 = 85;
 
 /// A broker with two log directories and topic `t`, whose partition was written to.
-async fn started(directories: &[TempDir; 2]) -> Session {
-    let paths: Vec<_> = directories.iter().map(|d| d.path().to_owned()).collect();
+async fn started(directories: &DataDirectories) -> Session {
+    let paths = directories.paths();
     let mut session = Session::start_with(|settings| {
         settings.metadata_log_dir = paths[0].clone();
         settings.log_dirs = paths;
@@ -109,13 +109,13 @@ fn absolute(path: &Path) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_is_moved_and_described_where_it_is() {
-    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let directories = DataDirectories::several(2);
     let mut session = started(&directories).await;
     for version in [1, 2, 1, 2] {
         let before = describe(&mut session, 4).await;
         let (here, size) = (before[0].0.clone(), before[0].1);
         assert!(size > 0);
-        let mut paths = directories.iter().map(|directory| absolute(directory.path()));
+        let mut paths = directories.paths().into_iter().map(|path| absolute(&path));
         let there = paths.find(|path| *path != here).unwrap();
         let dirs = vec![move_to(&there, "t", &[0])];
         assert_eq!(alter(&mut session, version, dirs).await, [("t".to_owned(), 0, NONE)]);
@@ -133,9 +133,9 @@ async fn a_partition_is_moved_and_described_where_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_moved_is_answered_with_kafkas_codes() {
-    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let directories = DataDirectories::several(2);
     let mut session = started(&directories).await;
-    let there = absolute(directories[1].path());
+    let there = absolute(&directories.paths()[1]);
     let long = "x".repeat(240);
     let dirs = vec![
         move_to(&there, "t", &[1]),
@@ -188,7 +188,7 @@ const REASSIGNMENTS: [(i32, Option<&[i32]>, i16); 5] = [
 /// `kafka-reassign-partitions.sh` asks for the replicas there are before it moves partitions between directories.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reassignment_to_the_replicas_there_are_is_accepted_and_no_other() {
-    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let directories = DataDirectories::several(2);
     let mut session = started(&directories).await;
     for version in 0..=1 {
         for (index, replicas, code) in REASSIGNMENTS {
@@ -211,7 +211,7 @@ async fn a_reassignment_to_the_replicas_there_are_is_accepted_and_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_lists_describes_and_moves() {
-    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let directories = DataDirectories::several(2);
     let session = started(&directories).await;
     let listed = operator::run(&session.broker, "dirs list").await.unwrap();
     let rows = operator::fields(&listed);
@@ -219,7 +219,7 @@ async fn an_operator_lists_describes_and_moves() {
     let described = operator::run(&session.broker, "dirs describe t").await.unwrap();
     let row = operator::fields(&described).swap_remove(1);
     assert_eq!(row[..2], ["t", "0"]);
-    let mut paths = directories.iter().map(|directory| absolute(directory.path()));
+    let mut paths = directories.paths().into_iter().map(|path| absolute(&path));
     let there = paths.find(|path| *path != row[row.len() - 1]).unwrap();
     let line = format!("dirs move t --partition 0 --to {there}");
     let said = operator::run(&session.broker, &line).await.unwrap();

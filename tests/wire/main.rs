@@ -20,6 +20,9 @@ mod configs;
 mod connections;
 mod consumer;
 mod consumer_groups;
+#[path = "../support/data_directories.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod data_directories;
 mod fetch;
 mod group_admin;
 mod group_cli;
@@ -44,6 +47,9 @@ mod recording;
 mod records;
 mod refusals;
 mod replay;
+#[path = "../support/strict_check.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod strict_check;
 mod synthetic;
 mod topic_ids;
 mod topics;

@@ -16,10 +16,10 @@ use kafka_protocol::messages::{
     CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse,
     FetchRequest, FetchResponse, MetadataRequest, MetadataResponse, ProduceResponse,
 };
-use tempfile::TempDir;
 
 use crate::broker::TestBroker;
 use crate::calls::{FETCH, PRODUCE, Session, call, produce_request};
+use crate::data_directories::DataDirectories;
 use crate::peer::Peer;
 use crate::pipelining::topic_name;
 use crate::records::batch;
@@ -219,7 +219,7 @@ async fn a_topic_made_again_under_load_has_a_new_id_and_no_old_records() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_keeps_ids_and_never_lowers_an_epoch() {
-    let directory = TempDir::new().expect("a directory");
+    let directory = DataDirectories::one();
     let mut last = None;
     for _ in 0..3 {
         let broker = TestBroker::start_with(|settings| {
