@@ -12,6 +12,8 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 BUILT = Path(os.environ.get("COMPAT_CACHE", TARGET / "compat")).resolve()
 """What is fetched and built once for all runs."""
 STEP_SECONDS = 300
+KAFKA = "4.4.0"
+"""The release that results are compared with."""
 
 
 def run(command, **options):
@@ -49,10 +51,6 @@ def need_program(program, package):
         return f"{program} is missing: install the package {package}"
     apt_install(package)
     return None
-
-
-KAFKA = "4.4.0"
-"""The release that results are compared with."""
 
 
 def kafka_libraries(version=KAFKA):
