@@ -534,8 +534,30 @@ async fn checkpoints_that_are_damaged_count_as_lost() {
         assert_eq!(life.read("t", 0, 0).await.unwrap_err(), FetchError::OutOfRange);
         life.crash().await;
     }
-    // A clean stop writes all of them anew.
+    // A clean stop writes all of them anew, also where nothing happened.
     node.start().stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_starts_that_are_lost_are_found_also_of_logs_that_nobody_asks_for() {
+    let node = Node::new();
+    let life = started(&node, 3, &[]).await;
+    for partition in 0..3 {
+        life.send("t", partition, Acks::All, &value("kept")).await.expect("acknowledged");
+        let delete = DeleteRecords { partition: life.find("t", partition), before: Offset::new(1) };
+        assert!(only(life.broker.delete_records(vec![delete], LONG).finish().await).is_ok());
+    }
+    life.stop().await;
+    std::fs::remove_file(node.path().join("log-start-offset-checkpoint")).unwrap();
+    let life = node.start();
+    assert_eq!(life.values("t", 1, 1).await, [(1, "kept".into())]);
+    life.stop().await;
+    let life = node.start();
+    for partition in 0..3 {
+        let deleted = life.read("t", partition, 0).await;
+        assert_eq!(deleted.unwrap_err(), FetchError::OutOfRange, "{partition}");
+    }
+    life.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::data_directory::DataDirectory;
 use super::partition::Partition;
 use super::registry::PartitionRegistry;
+use crate::log::LogStartCheckpoint;
 use crate::storage::{Checkpoint, OffsetCheckpoint};
 use crate::types::Offset;
 
@@ -21,12 +22,22 @@ pub(super) const CHECKPOINTS: [Checkpoint; 4] = [
 impl PartitionRegistry {
     /// Writes a checkpoint of `directory` as it should be now. Blocks.
     pub fn write_checkpoint(
-        &self,
+        self: &Arc<Self>,
         directory: &Arc<DataDirectory>,
         kind: Checkpoint,
     ) -> io::Result<()> {
         let _one_at_a_time = directory.lock_checkpoints();
+        if kind == Checkpoint::LogStart && self.lacks_log_starts(directory) {
+            return Ok(());
+        }
         directory.write_checkpoint(kind, &self.collect_checkpoint(directory, kind))
+    }
+
+    /// Of a lost checkpoint nothing is known but of the logs that were opened since. One without the others would tell the next
+    /// start that nothing was deleted from them.
+    fn lacks_log_starts(self: &Arc<Self>, directory: &Arc<DataDirectory>) -> bool {
+        directory.log_start_checkpoint() == LogStartCheckpoint::Lost
+            && !self.unopened(directory).is_empty()
     }
 
     /// The content that a checkpoint of `directory` should have now.

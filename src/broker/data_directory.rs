@@ -146,19 +146,26 @@ impl DataDirectory {
         let sync_queues = SyncQueues::start(env, directory.directory_id(), &failures.metrics)
             .map_err(|source| OpenDirectoryError::Io { path: path.clone(), source })?;
         let read = |kind| read_checkpoint(&directory, kind);
-        let log_starts = read(Checkpoint::LogStart)?;
-        Ok(Arc::new(Self {
+        let [recovery_points, log_starts, high_watermarks, cleaned] = [
+            read(Checkpoint::RecoveryPoint)?,
+            read(Checkpoint::LogStart)?,
+            read(Checkpoint::HighWatermark)?,
+            read(Checkpoint::Cleaner)?,
+        ];
+        let all = [&recovery_points, &log_starts, &high_watermarks, &cleaned];
+        let some_are_lost = all.iter().any(|checkpoint| checkpoint.is_none());
+        let directory = Arc::new(Self {
             env: env.clone(),
             id: directory.directory_id(),
             last_stop: directory.last_stop(),
-            recovery_points: read(Checkpoint::RecoveryPoint)?.unwrap_or_default(),
+            recovery_points: recovery_points.unwrap_or_default(),
             log_start_checkpoint: match log_starts {
                 Some(_) => LogStartCheckpoint::Read,
                 None => LogStartCheckpoint::Lost,
             },
             log_starts: log_starts.unwrap_or_default(),
-            high_watermarks: read(Checkpoint::HighWatermark)?.unwrap_or_default(),
-            cleaned: read(Checkpoint::Cleaner)?.unwrap_or_default(),
+            high_watermarks: high_watermarks.unwrap_or_default(),
+            cleaned: cleaned.unwrap_or_default(),
             incoming: Mutex::default(),
             checkpointing: Mutex::new(()),
             files: Mutex::new(Some(directory)),
@@ -171,7 +178,12 @@ impl DataDirectory {
             awake: AtomicBool::new(false),
             stalled_until_ms: AtomicU64::new(0),
             room: Room::default(),
-        }))
+        });
+        if some_are_lost {
+            // Kafka does not start with a damaged one, so it goes also where nothing is written.
+            directory.mark_changed();
+        }
+        Ok(directory)
     }
 
     /// Where it is.

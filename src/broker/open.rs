@@ -26,7 +26,7 @@ use crate::coordinator::groups::{GroupSettings, Groups};
 use crate::coordinator::runtime::{Coordinator, StateMemory};
 use crate::coordinator::transactions::{TransactionSettings, Transactions};
 use crate::env::{self, ByteBudget, Env, Shutdown};
-use crate::log::TailPool;
+use crate::log::{LogStartCheckpoint, TailPool};
 use crate::metadata::MetadataStore;
 use crate::observe::{Health, Metrics};
 use crate::storage::{CleanShutdown, LogDirectory, OpenDirectoryError};
@@ -192,10 +192,12 @@ impl Broker {
         }
     }
 
-    /// Opens, and so recovers, every partition of the directories that were not stopped cleanly.
+    /// Opens every partition of the directories that were not stopped cleanly, which recovers it, and of those that have lost what
+    /// says where logs start.
     fn start_recovery(self: &Arc<Self>) {
         for directory in self.partitions.directories() {
-            if !directory.needs_recovery() {
+            let knows_starts = directory.log_start_checkpoint() == LogStartCheckpoint::Read;
+            if !directory.needs_recovery() && knows_starts {
                 continue;
             }
             let threads = self.settings.num_recovery_threads_per_data_dir.max(1);

@@ -1,4 +1,5 @@
-//! Recovery of the logs in a directory that was not stopped cleanly, in the background, and how far it is.
+//! Recovery of the logs in a directory that was not stopped cleanly, in the background, and how far it is; also the opening of all
+//! logs of one that has lost the checkpoint of log starts.
 //!
 //! The broker answers meanwhile: a partition that is asked for is recovered by whoever asks, and finished ones are served. The
 //! threads of one directory share a list; each takes the next log from it until none is left or the broker stops. What was
@@ -49,9 +50,13 @@ impl Recovering {
             clock,
             shutdown: broker.shutdown.clone(),
         });
+        let why = match directory.needs_recovery() {
+            true => "not stopped cleanly, recovering",
+            false => "the checkpoint of log starts is lost, looking into every log",
+        };
         tracing::info!(
             directory = %directory.path().display(), partitions = recovering.total, threads,
-            "not stopped cleanly, recovering; partitions are served as they are done, and first when they are asked for"
+            "{why}; partitions are served as they are done, and first when they are asked for"
         );
         for _ in 0..threads {
             let recovering = Arc::clone(&recovering);
