@@ -7,10 +7,18 @@
     reason = "a test may panic, and plays the machine"
 )]
 
+#[path = "support/raw.rs"]
+mod raw;
 mod support;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+use kafka_protocol::messages::fetch_response::PartitionData;
+use kafka_protocol::messages::{FetchRequest, TopicName};
+use kafka_protocol::protocol::StrBytes;
+use raw::Connection;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Headers, Timestamp};
@@ -77,21 +85,54 @@ async fn damage_after_a_clean_stop_loses_only_what_is_lost() {
     running.stop().await.unwrap();
 }
 
+/// Asked for as bytes: librdkafka 2.12, which these tests have, reads such messages of no broker, Kafka included (2.16 does).
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_of_magic_0_and_1_reach_a_consumer_of_today() {
+async fn messages_of_magic_0_and_1_are_served_as_they_are_stored() {
     for (archive, state) in
         [("as-planted.tar.gz", "asPlanted"), ("data.tar.gz", "withAppendedMagic2")]
     {
         let golden = Golden::unpack("legacy-magic01", archive);
-        let topics = golden.expected[state]["topics"].clone();
-        assert!(served_as(&golden, topics, &[]).await >= 24, "{archive}");
+        let topics = golden.expected[state]["topics"].as_object().unwrap().clone();
+        assert!(topics.len() >= 12, "{archive}");
+        let running = serve(golden.root()).await;
+        let address = running.addresses()[0].to_string();
+        let stored = |topic: &str| {
+            std::fs::read(last_log(&golden.directory(&format!("{topic}-0")))).unwrap()
+        };
+        for (topic, answer) in topics {
+            let (address, name) = (address.clone(), topic.clone());
+            let fetched =
+                tokio::task::spawn_blocking(move || fetch(&address, &name)).await.unwrap();
+            let expected = &answer["partitions"]["0"];
+            assert_eq!(expected["logStartOffset"], fetched.log_start_offset, "{archive} {topic}");
+            assert_eq!(expected["highWatermark"], fetched.high_watermark, "{archive} {topic}");
+            assert!(fetched.records.unwrap() == stored(&topic), "{archive} {topic}");
+        }
+        running.stop().await.unwrap();
     }
 }
 
+/// All of the only partition of a topic.
+fn fetch(address: &str, topic: &str) -> PartitionData {
+    let partition = FetchPartition::default().with_partition_max_bytes(1 << 20);
+    let name = TopicName(StrBytes::from_string(topic.to_owned()));
+    let topic = FetchTopic::default().with_topic(name).with_partitions(vec![partition]);
+    let request = FetchRequest::default()
+        .with_min_bytes(1)
+        .with_max_bytes(1 << 20)
+        .with_session_epoch(-1)
+        .with_topics(vec![topic]);
+    let mut answer = Connection::open(address, WITHIN).unwrap().call(12, &request).unwrap();
+    answer.responses.remove(0).partitions.remove(0)
+}
+
+fn last_log(directory: &Path) -> PathBuf {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|e| e == "log")).max().unwrap()
+}
+
 fn put_behind(golden: &Golden, partition: &str, bytes: &[u8]) {
-    let entries = std::fs::read_dir(golden.directory(partition)).unwrap();
-    let logs = entries.map(|entry| entry.unwrap().path());
-    let last = logs.filter(|path| path.extension().is_some_and(|e| e == "log")).max().unwrap();
+    let last = last_log(&golden.directory(partition));
     let whole = std::fs::read(&last).unwrap();
     std::fs::write(&last, [&whole, bytes].concat()).unwrap();
 }

@@ -180,7 +180,7 @@ impl DataDirectory {
             room: Room::default(),
         });
         if some_are_lost {
-            // Kafka does not start with a damaged one, so it goes also where nothing is written.
+            // They are written also where nothing happens.
             directory.mark_changed();
         }
         Ok(directory)
@@ -390,6 +390,10 @@ fn read_checkpoint(
     match directory.read_checkpoint(kind) {
         Err(error @ OpenDirectoryError::Damaged { .. }) => {
             tracing::error!(%error, "a damaged checkpoint counts as lost");
+            // Kafka does not start with one, and starts without.
+            if let Err(error) = directory.remove_checkpoint(kind) {
+                tracing::warn!(checkpoint = kind.file_name(), %error, "the damaged checkpoint stays");
+            }
             Ok(None)
         }
         read => read.map(Some),

@@ -88,7 +88,7 @@ fn make(args: &OpenLog) -> io::Result<()> {
 
 fn fill(files: &dyn FileSystem, making: &Path, args: &OpenLog) -> io::Result<()> {
     files.create_dir_all(making)?;
-    let file = files.open(&making.join(PARTITION_METADATA), OpenMode::CreateNew)?;
+    let file = files.open(&making.join(PARTITION_METADATA), OpenMode::CreateOrTruncate)?;
     file.write_all_at(&partition_metadata::encode(args.topic_id), 0)?;
     file.sync()
 }

@@ -245,6 +245,11 @@ impl LogDirectory {
         stat.map(|stat| stat.is_some()).map_err(|source| OpenDirectoryError::Io { path, source })
     }
 
+    /// Takes away a checkpoint that is damaged.
+    pub fn remove_checkpoint(&self, kind: Checkpoint) -> io::Result<()> {
+        self.env.files.remove_file(&self.path.join(kind.file_name()))
+    }
+
     /// Replaces a checkpoint durably.
     pub fn write_checkpoint(&self, kind: Checkpoint, offsets: &OffsetCheckpoint) -> io::Result<()> {
         let bytes = checkpoint_file::encode_offsets(offsets);
