@@ -183,7 +183,7 @@ fn append(log: &mut Log, bytes: &[u8]) {
 fn sync(log: &mut Log) {
     let Some(work) = log.take_sync_work() else { return };
     work.files.iter().for_each(|file| file.sync().expect("the disk works"));
-    log.synced(work.end);
+    log.synced(&work);
 }
 
 fn clean(log: &mut Log) -> Tally {

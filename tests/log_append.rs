@@ -213,7 +213,7 @@ fn sync_work_covers_everything_once() {
     assert_eq!((work.end, work.files.len(), work.directories.len()), (Offset::new(1), 1, 1));
     assert!(log.take_sync_work().is_none());
     assert_eq!(log.recovery_point(), Offset::ZERO);
-    log.synced(work.end);
+    log.synced(&work);
     assert_eq!(log.recovery_point(), Offset::new(1));
     for _ in 0..20 {
         log.append(&checked(&one(200, 1)), EPOCH, NOW).unwrap();
@@ -276,7 +276,7 @@ fn an_idle_log_gives_memory_and_files_back_and_goes_on() {
         log.append(&checked(&large), EPOCH, NOW).unwrap();
     }
     let work = log.take_sync_work().unwrap();
-    log.synced(work.end);
+    log.synced(&work);
     assert!(args.tail_pool.held_bytes() > 0);
     log.rest();
     args.tail_pool.trim();

@@ -263,7 +263,7 @@ impl World {
         for directory in &work.directories {
             log.file_system().sync_dir(directory).expect("the disk works");
         }
-        log.synced(work.end);
+        log.synced(&work);
         self.synced = work.end;
     }
 

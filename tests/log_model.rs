@@ -229,7 +229,7 @@ impl Model {
             19 => _ = log.rest(),
             20 => {
                 if let Some(work) = log.take_sync_work() {
-                    log.synced(work.end);
+                    log.synced(&work);
                 }
             }
             21 => log.remove_deleted(Timestamp::new(i64::MAX)).map(|_| ()).expect("works"),

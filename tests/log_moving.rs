@@ -54,7 +54,7 @@ fn sync(disk: &SimulatedDisk, log: &mut Log) {
     let Some(work) = log.take_sync_work() else { return };
     work.files.iter().for_each(|file| file.sync().unwrap());
     work.directories.iter().for_each(|path| disk.sync_dir(path).unwrap());
-    log.synced(work.end);
+    log.synced(&work);
 }
 
 /// A log that is written to by random steps.

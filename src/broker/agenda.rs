@@ -30,6 +30,8 @@ pub enum Job {
     RemoveDeletedFiles(Weak<Partition>),
     /// The directory of a deleted partition.
     RemoveDirectory(PathBuf),
+    /// What retention could not delete of a partition before a sync that has been done now.
+    RetentionOf(Weak<Partition>),
     /// A pass over all partitions: retention.
     Retention,
     /// A pass over the open partitions: idle producers, files that readers left open.

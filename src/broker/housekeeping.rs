@@ -12,7 +12,8 @@ use super::agenda::Job;
 use super::checkpoints::CHECKPOINTS;
 use super::data_directory::DataDirectory;
 use super::partition::Partition;
-use crate::env;
+use crate::env::{self, is_no_room};
+use crate::log::Deleted;
 
 /// Longest time between two passes that forget idle producers, close the files that readers of idle logs have opened, and give
 /// what was freed back (Kafka's `producer.id.expiration.check.interval.ms`).
@@ -85,6 +86,11 @@ impl Broker {
                     tracing::error!(directory = %path.display(), %error, "a deleted partition could not be removed");
                 }
             }
+            Job::RetentionOf(partition) => {
+                if let Some(partition) = partition.upgrade() {
+                    self.apply_retention_to(&partition);
+                }
+            }
             Job::Retention => {
                 self.apply_retention();
                 self.agenda.plan(self.settings.log_retention_check_interval_ms, Job::Retention);
@@ -117,9 +123,7 @@ impl Broker {
 
     fn apply_retention(&self) {
         for partition in self.partitions.open_partitions() {
-            if !partition.directory().is_offline() && !partition.is_retired() {
-                self.apply_retention_to(&partition);
-            }
+            self.apply_retention_to(&partition);
         }
         self.apply_retention_to_closed();
         self.open_dirty_logs();
@@ -152,16 +156,22 @@ impl Broker {
     }
 
     fn apply_retention_to(&self, partition: &Arc<Partition>) {
+        if partition.directory().is_offline() || partition.is_retired() {
+            return;
+        }
         // What is being cleaned is looked at in the next pass.
         let Some(_busy) = partition.cleaning().try_lock() else { return };
         let high_watermark = partition.high_watermark();
         let mut appender = partition.lock();
         let deleted = appender.log.apply_retention(self.env.clock.wall(), high_watermark);
         partition.log_start_raised(&mut appender);
+        if deleted.as_ref().is_ok_and(|deleted| deleted.more_after_sync) {
+            partition.retain_after_sync(&mut appender);
+        }
         drop(appender);
         match deleted {
-            Ok(0) => {}
-            Ok(segments) => {
+            Ok(Deleted { segments: 0, .. }) => {}
+            Ok(Deleted { segments, .. }) => {
                 self.metrics.segments_deleted.add(u64::try_from(segments).unwrap_or(0));
                 tracing::info!(partition = %partition.name(), segments, "retention deleted segments");
                 partition.directory().mark_changed();
@@ -169,6 +179,9 @@ impl Broker {
                 partition.queue_sync();
                 let delay_ms = partition.topic().policy().settings.file_delete_delay_ms;
                 self.agenda.plan(delay_ms, Job::RemoveDeletedFiles(Arc::downgrade(partition)));
+            }
+            Err(error) if is_no_room(&error) => {
+                tracing::warn!(partition = %partition.name(), %error, "retention comes back later");
             }
             Err(error) => {
                 partition.fail_directory("retention of", &error);

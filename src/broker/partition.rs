@@ -23,6 +23,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::agenda::Job;
 use super::cleaning::CleaningState;
 use super::data_directory::DataDirectory;
 use super::fetch::{FetchInterests, Gain};
@@ -82,6 +83,8 @@ pub struct Appender {
     seen_bytes: u64,
     /// Nothing was appended since the log was put to rest.
     rests: bool,
+    /// Retention has more to delete after the next sync.
+    retention_waits: bool,
 }
 
 /// Why a checked batch was not appended.
@@ -176,6 +179,7 @@ impl Partition {
                 sync_taken_bytes: 0,
                 seen_bytes: 0,
                 rests: true,
+                retention_waits: false,
             }),
             view: ArcSwap::new(view),
             high_watermark: AtomicI64::new(end.get()),
@@ -383,6 +387,12 @@ impl Partition {
         self.view.store(Arc::clone(appender.log.view()));
     }
 
+    /// Retention has more to delete once everything is synced: it comes back then. Called with the lock held.
+    pub fn retain_after_sync(self: &Arc<Self>, appender: &mut Appender) {
+        appender.retention_waits = true;
+        self.queue_sync();
+    }
+
     /// Lists the partition for the next sync; a no-op while it is listed already.
     pub fn queue_sync(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
@@ -452,8 +462,11 @@ impl Partition {
     pub fn synced(self: &Arc<Self>, taken: &TakenSync) {
         let end = taken.work.end;
         let mut appender = self.appender.lock();
-        appender.log.synced(end);
+        appender.log.synced(&taken.work);
         let visible = self.visible_at(&mut appender, end);
+        if std::mem::take(&mut appender.retention_waits) {
+            self.directory().plan(Job::RetentionOf(Arc::downgrade(self)));
+        }
         drop(appender);
         self.raise_synced_end(end, visible, taken.appended_bytes);
     }

@@ -43,6 +43,8 @@ pub struct Log {
     pub(super) producers: Producers,
     pub(super) unseen: Unseen,
     pub(super) recovery_point: Offset,
+    /// Segments that end at or below it are sealed, and all that sealing wrote is on disk: the producer state behind them too.
+    pub(super) settled: Offset,
     pub(super) unsynced: Unsynced,
     /// `partition.metadata` is on disk.
     pub(super) has_metadata: bool,
@@ -66,6 +68,12 @@ pub(super) struct Unsynced {
     pub(super) files: Vec<Arc<dyn File>>,
     /// Directories with new names.
     pub(super) directories: Vec<PathBuf>,
+}
+
+impl Unsynced {
+    pub(super) fn is_empty(&self) -> bool {
+        !self.active && self.files.is_empty() && self.directories.is_empty()
+    }
 }
 
 /// Why nothing is appended any more.
@@ -94,6 +102,8 @@ pub struct SyncWork {
     pub directories: Vec<PathBuf>,
     /// Everything below it is durable once all of the above is synced.
     pub end: Offset,
+    /// Segments below it are sealed, and what sealed them is among all that.
+    pub(super) sealed_to: Offset,
 }
 
 /// What DescribeProducers tells of a producer.
@@ -135,12 +145,13 @@ impl Log {
         if files.is_empty() && directories.is_empty() {
             return None;
         }
-        Some(SyncWork { files, directories, end: self.log_end })
+        Some(SyncWork { files, directories, end: self.log_end, sealed_to: self.active_base() })
     }
 
-    /// Remembers that everything below `end` is durable (the recovery point).
-    pub fn synced(&mut self, end: Offset) {
-        self.recovery_point = self.recovery_point.max(end.min(self.log_end));
+    /// Remembers that all of `work` is durable, and with it everything below its end (the recovery point).
+    pub fn synced(&mut self, work: &SyncWork) {
+        self.recovery_point = self.recovery_point.max(work.end.min(self.log_end));
+        self.settled = self.settled.max(work.sealed_to);
     }
 
     /// First offset not known to be durable.
@@ -263,7 +274,8 @@ impl Log {
                 self.env.files.sync_dir(directory)?;
             }
         }
-        self.synced(self.log_end);
+        self.recovery_point = self.log_end;
+        self.settled = self.active_base();
         Ok(())
     }
 

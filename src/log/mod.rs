@@ -66,6 +66,7 @@ pub use joins::JoinGuard;
 pub use log::{ActiveProducer, Log, SyncWork};
 pub use marker::build_marker;
 pub use open::{LogStartCheckpoint, OpenError, OpenLog, StartMode};
+pub use retention::Deleted;
 pub use slice::{Part, Slice};
 pub use tail_pool::TailPool;
 pub use view::{

@@ -123,6 +123,9 @@ impl Log {
         // One that an earlier life made and never wrote to is no older for the disk.
         log.directory_is_new = found.is_new || saved_epochs.entries().is_empty();
         log.recovery_point = recovery_point;
+        if log.unsynced.is_empty() {
+            log.settled = log.active_base();
+        }
         log.saved_epochs = saved_epochs;
         let directory = log.directory.to_path_buf();
         log.mend_metadata().map_err(|source| OpenError::Io { directory, source })?;
@@ -170,6 +173,7 @@ impl Log {
             producers: loaded.producers,
             unseen: Unseen::default(),
             recovery_point: loaded.log_end,
+            settled: Offset::ZERO,
             unsynced,
             has_metadata: false,
             directory_is_new: false,

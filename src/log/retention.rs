@@ -84,18 +84,36 @@ pub(super) fn plan(segments: &[SegmentAge], settings: &TopicSettings, bounds: &B
     gone
 }
 
+/// What a pass of retention did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deleted {
+    /// Segments that are gone.
+    pub segments: usize,
+    /// Others are to go once everything written so far has been synced.
+    pub more_after_sync: bool,
+}
+
 impl Log {
-    /// Deletes what retention allows (plan and execution; files are renamed to `.deleted`); the number of segments. Blocks.
-    pub fn apply_retention(&mut self, now: Timestamp, high_watermark: Offset) -> io::Result<usize> {
+    /// Deletes what retention allows (plan and execution; files are renamed to `.deleted`). Blocks.
+    ///
+    /// A segment goes only after the producer state behind it has been synced: the two lie in different files, and a power cut
+    /// that kept the renames and lost the state would make the broker forget producers whose records are all gone.
+    pub fn apply_retention(
+        &mut self,
+        now: Timestamp,
+        high_watermark: Offset,
+    ) -> io::Result<Deleted> {
         // What readers that have gone left open.
         self.segments.sealed.iter().for_each(|segment| segment.files.close());
         let bounds = Bounds { now, log_start: self.log_start, high_watermark };
-        let count = plan(&self.ages()?, &self.settings, &bounds);
-        if count == 0 {
-            return Ok(0);
-        }
-        if count > self.segments.sealed.len() {
+        let due = plan(&self.ages()?, &self.settings, &bounds);
+        if due > self.segments.sealed.len() {
             self.roll(now)?;
+        }
+        let count = self.count_settled(due);
+        let deleted = Deleted { segments: count, more_after_sync: count < due };
+        if count == 0 {
+            return Ok(deleted);
         }
         let (gone, kept) = self.segments.sealed.split_at(count);
         let gone = gone.to_vec();
@@ -111,7 +129,13 @@ impl Log {
             self.delete_later(segment, &FileKind::ALL, now)?;
         }
         self.unsynced.directories.push(self.directory.to_path_buf());
-        Ok(count)
+        Ok(deleted)
+    }
+
+    /// How many of the first `due` segments have all that sealing them wrote on disk.
+    fn count_settled(&self, due: usize) -> usize {
+        let ends = (1..=due).filter_map(|next| Some(self.segments.get(next)?.base));
+        ends.take_while(|end| *end <= self.settled).count()
     }
 
     /// Removes files renamed to `.deleted` at least `file.delete.delay.ms` ago that nobody reads any more; when to look for the

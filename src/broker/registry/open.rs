@@ -215,6 +215,6 @@ fn sync_whole(
         directory.fail(&format!("syncing {} failed: {source}", path.display()));
         return Err(OpenPartitionError::Sync { directory: path.to_owned(), source });
     }
-    log.synced(work.end);
+    log.synced(&work);
     Ok(())
 }

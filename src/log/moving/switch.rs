@@ -85,6 +85,7 @@ impl Log {
         // They went with the old directory.
         self.waiting.clear();
         self.recovery_point = self.log_end;
+        self.settled = self.active_base();
         self.saved_epochs = Arc::clone(&self.epochs);
         self.has_metadata = true;
         self.directory_is_new = false;
