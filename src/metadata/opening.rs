@@ -147,7 +147,8 @@ fn lead(
     let broker_epoch = start.batches.next_offset().get();
     start.put(vec![node.registration(&start.image, args.env.random.uuid(), broker_epoch)])?;
     start.put(node.take_lead(&start.image, broker_epoch))?;
-    journal.append(&start.batches, now).map_err(OpenMetadataError::Journal)?;
+    journal.append(&start.batches, now).map_err(|e| OpenMetadataError::Journal(e.into()))?;
+    journal.reserve();
     Ok(Opened { journal, image: start.image, node, broker_epoch })
 }
 

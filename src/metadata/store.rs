@@ -15,12 +15,12 @@ use parking_lot::{Mutex, RwLock};
 use super::changes::{LocalBroker, Planner};
 use super::directory_choice::LogDirectories;
 use super::image::{ConfigResource, Image};
-use super::journal::{BatchWriter, Journal};
+use super::journal::{AppendError, BatchWriter, Journal};
 use super::lifecycle::Node;
 use super::opening::{self, FoundMetadata, OpenMetadataError, Understood};
 use super::records::{Endpoint, MetadataRecord, transactions_supported};
 use super::serving::Serving;
-use crate::env::{EntryKind, Env};
+use crate::env::{EntryKind, Env, is_no_room};
 use crate::storage::{DirectoryName, LogDirectory};
 use crate::types::{
     BrokerId, DirectoryId, PartitionIndex, ProducerId, TopicId, TopicName, TopicPartition,
@@ -160,7 +160,7 @@ pub enum MetadataError {
     /// The topic has not as many partitions as the caller believed.
     #[error("the topic has {0} partitions by now")]
     PartitionCountChanged(usize),
-    /// The journal could not be written; final.
+    /// The journal could not be written: for now if there was no room, else for good.
     #[error("the metadata log cannot be written: {0}")]
     Journal(Arc<io::Error>),
     /// All producer ids were handed out.
@@ -351,10 +351,11 @@ impl MetadataStore {
             self.node.give_up_lead(&image, self.local.epoch),
             image.metadata_version(),
         );
-        let written = writer.journal.append(&batches, now).map_err(Arc::new);
+        let written = writer.journal.append(&batches, now).map_err(|e| Arc::new(e.into()));
         let closed = io::Error::other("the metadata log is closed");
         writer.end = Some(written.as_ref().err().cloned().unwrap_or(Arc::new(closed)));
         written.map_err(MetadataError::Journal)?;
+        writer.journal.release().map_err(|e| MetadataError::Journal(Arc::new(e)))?;
         self.settle_with(&writer)
     }
 
@@ -398,18 +399,15 @@ impl MetadataStore {
         let (plans, done): (Vec<_>, Vec<_>) = group.into_iter().map(|q| (q.plan, q.done)).unzip();
         let outcome = match &writer.end {
             Some(end) => Err(Arc::clone(end)),
-            None => self.write(writer, plans),
+            None => self.write(writer, plans).map_err(|error| refused(writer, error)),
         };
-        if let Err(e) = &outcome {
-            writer.end.get_or_insert_with(|| Arc::clone(e));
-        }
         for done in done {
             // Nobody else sets it.
             let _ = done.set(outcome.clone());
         }
     }
 
-    fn write(&self, writer: &mut Writer, plans: Vec<Plan>) -> Result<(), Arc<io::Error>> {
+    fn write(&self, writer: &mut Writer, plans: Vec<Plan>) -> Result<(), AppendError> {
         let old = self.image();
         let now = self.env.clock.wall();
         let random = Arc::clone(&self.env.random);
@@ -424,7 +422,7 @@ impl MetadataStore {
         if batches.bytes().is_empty() {
             return Ok(());
         }
-        writer.journal.append(&batches, now).map_err(failed)?;
+        writer.journal.append(&batches, now)?;
         let image = planner.into_builder().finish(batches.next_offset());
         let new = Arc::new(image.expect("changes are checked before their records are made"));
         self.image.store(Arc::clone(&new));
@@ -432,6 +430,7 @@ impl MetadataStore {
         for listener in self.listeners.read().iter() {
             listener(&old, &new);
         }
+        writer.journal.reserve();
         self.snapshot_if_due(writer, &new);
         Ok(())
     }
@@ -442,17 +441,17 @@ impl MetadataStore {
         if !is_due && !writer.journal.misleads_kafka() {
             return;
         }
-        match writer.journal.write_snapshot(image, self.env.clock.wall()) {
-            Ok(()) => writer.next_snapshot_bytes = self.snapshot_after_bytes,
-            Err(e) => {
-                tracing::warn!(error = %e, "no snapshot of the metadata log; trying again later");
+        let written = writer.journal.write_snapshot(image, self.env.clock.wall());
+        let begun = written.map(|()| writer.journal.begin_after_snapshot());
+        match begun {
+            Ok(Ok(())) => writer.next_snapshot_bytes = self.snapshot_after_bytes,
+            // The log goes on without a new segment, whose name may not be on disk.
+            Ok(Err(error)) if !is_no_room(&error) => writer.end = Some(failed(error)),
+            Err(error) | Ok(Err(error)) => {
+                tracing::warn!(%error, "no snapshot of the metadata log; trying again later");
                 writer.next_snapshot_bytes =
                     writer.journal.bytes_since_snapshot() + self.snapshot_after_bytes;
-                return;
             }
-        }
-        if let Err(e) = writer.journal.begin_after_snapshot() {
-            writer.end = Some(failed(e));
         }
     }
 }
@@ -466,6 +465,21 @@ pub(super) fn put(batches: &mut BatchWriter, records: Vec<MetadataRecord>, level
         values.push(encode(MetadataRecord::EndTransaction));
     }
     batches.data(&values);
+}
+
+/// What became of changes that could not be written, and of those to come.
+fn refused(writer: &mut Writer, error: AppendError) -> Arc<io::Error> {
+    match error {
+        AppendError::NoRoom(error) => {
+            tracing::error!(%error, "the metadata log has no room to grow: a change is refused");
+            Arc::new(error)
+        }
+        AppendError::Failed(error) => {
+            let end = failed(error);
+            writer.end = Some(Arc::clone(&end));
+            end
+        }
+    }
 }
 
 fn failed(error: io::Error) -> Arc<io::Error> {

@@ -31,7 +31,7 @@ pub use snapshot::replay as replay_snapshot;
 
 use self::names::{FileKind, segment};
 use super::image::Image;
-use crate::env::{FileSystem, OpenMode, write_atomically};
+use crate::env::{FileSystem, OpenMode, is_no_room, write_atomically};
 use crate::log::format::leader_epochs::{self, EpochStart};
 use crate::log::format::partition_metadata;
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, Uuid};
@@ -41,6 +41,35 @@ const METADATA_TOPIC_ID: Uuid = Uuid::from_bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 
 /// A segment that would grow beyond this is closed (Kafka's default of `metadata.log.segment.bytes`).
 const SEGMENT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// Room kept free behind the end of the log for changes on a full disk: deleting a topic, which makes room, is one. Given back
+/// by a clean stop.
+const RESERVED_BYTES: u64 = 256 << 10;
+
+/// Why nothing was appended.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// The disk is full, or no further file may be opened: the log is as before, and it may be tried again.
+    #[error("there is no room: {0}")]
+    NoRoom(io::Error),
+    /// The journal is of no further use: how much is on disk is unknown.
+    #[error("{0}")]
+    Failed(io::Error),
+}
+
+impl AppendError {
+    fn of(error: io::Error) -> Self {
+        if is_no_room(&error) { Self::NoRoom(error) } else { Self::Failed(error) }
+    }
+}
+
+impl From<AppendError> for io::Error {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::NoRoom(error) | AppendError::Failed(error) => error,
+        }
+    }
+}
 
 /// The log, ready for appends in one epoch.
 #[derive(Debug)]
@@ -54,6 +83,8 @@ pub struct Journal {
     last_timestamp: Timestamp,
     bytes_since_snapshot: u64,
     misleads_kafka: bool,
+    /// Where the room ends that is kept free.
+    reserved_to: u64,
 }
 
 impl Journal {
@@ -95,6 +126,7 @@ impl Journal {
             last_timestamp: Timestamp::NONE,
             bytes_since_snapshot: loaded.bytes_since_snapshot,
             misleads_kafka: loaded.misleads_kafka,
+            reserved_to: 0,
         })
     }
 
@@ -103,16 +135,15 @@ impl Journal {
         BatchWriter::new(self.end, self.epoch, now)
     }
 
-    /// Appends what a [`Journal::writer`] holds with one write and one sync. After an error the journal is of no further
-    /// use: how much is on disk is unknown.
-    pub fn append(&mut self, batches: &BatchWriter, now: Timestamp) -> io::Result<()> {
+    /// Appends what a [`Journal::writer`] holds with one write and one sync.
+    pub fn append(&mut self, batches: &BatchWriter, now: Timestamp) -> Result<(), AppendError> {
         let bytes = batches.bytes();
         let written = self.active.good_bytes;
         if written > 0 && written + bytes.len() as u64 > SEGMENT_BYTES_MAX {
-            self.roll()?;
+            self.roll().map_err(AppendError::of)?;
         }
-        self.active.file.write_all_at(bytes, self.active.good_bytes)?;
-        self.active.file.sync()?;
+        self.write(bytes)?;
+        self.active.file.sync().map_err(AppendError::Failed)?;
         if self.epochs.last().is_none_or(|last| last.epoch < self.epoch) {
             self.epochs.push(EpochStart { epoch: self.epoch, start: self.end });
         }
@@ -120,6 +151,36 @@ impl Journal {
         self.bytes_since_snapshot += bytes.len() as u64;
         self.end = batches.next_offset();
         self.last_timestamp = now;
+        Ok(())
+    }
+
+    /// What was written of what found no room is cut off.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), AppendError> {
+        let at = self.active.good_bytes;
+        let written = self.active.file.write_all_at(bytes, at).map_err(AppendError::of);
+        if matches!(written, Err(AppendError::NoRoom(_))) {
+            self.active.file.set_len(at).map_err(AppendError::Failed)?;
+            self.reserved_to = at;
+        }
+        written
+    }
+
+    /// Keeps room free for the next changes, as far as there is any. Best called after an append that nobody waits for any more.
+    pub fn reserve(&mut self) {
+        let end = self.active.good_bytes;
+        if end + RESERVED_BYTES / 2 > self.reserved_to {
+            // Tried again with the next change.
+            let reserved = self.active.file.reserve(end, RESERVED_BYTES);
+            self.reserved_to = if reserved.is_ok() { end + RESERVED_BYTES } else { end };
+        }
+    }
+
+    /// Gives that room back.
+    pub fn release(&mut self) -> io::Result<()> {
+        if self.reserved_to > self.active.good_bytes {
+            self.active.file.set_len(self.active.good_bytes)?;
+            self.reserved_to = 0;
+        }
         Ok(())
     }
 
@@ -141,8 +202,8 @@ impl Journal {
         self.put_snapshot(self.snapshot_id(), &bytes)
     }
 
-    /// Goes on in a new segment after [`Journal::write_snapshot`] and removes the log that the snapshot stands for. After
-    /// an error the journal is of no further use.
+    /// Goes on in a new segment after [`Journal::write_snapshot`] and removes the log that the snapshot stands for. An error
+    /// changes nothing.
     pub fn begin_after_snapshot(&mut self) -> io::Result<()> {
         if self.active.base < self.end {
             self.roll()?;
@@ -200,8 +261,11 @@ impl Journal {
 
     /// Goes on in a new segment. All of the old one is synced, since every append is.
     fn roll(&mut self) -> io::Result<()> {
-        self.active = begin_segment(self.files.as_ref(), &self.directory, self.end)?;
-        self.files.sync_dir(&self.directory)
+        let next = begin_segment(self.files.as_ref(), &self.directory, self.end)?;
+        self.files.sync_dir(&self.directory)?;
+        self.release()?;
+        self.active = next;
+        Ok(())
     }
 }
 
