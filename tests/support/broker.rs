@@ -28,6 +28,7 @@ use super::batches;
 use super::data_directories::DataDirectories;
 use super::faulty_files::{Faults, FaultyFiles};
 use super::logs::bytes_of;
+use super::simulated_disk::SimulatedDisk;
 
 pub const NODE: BrokerId = BrokerId::new(1);
 /// Longer than any test; nothing waits for it.
@@ -86,8 +87,16 @@ impl Node {
         self.try_start().expect("free directories")
     }
 
-    /// As [`Node::start`], where it may be refused.
+    /// As [`Node::start`], where a directory may be refused.
     pub fn try_start(&self) -> Result<Life, OpenDirectoryError> {
+        self.begin().map_err(|error| match error {
+            StartError::Directory(error) => error,
+            error => panic!("usable metadata: {error}"),
+        })
+    }
+
+    /// As [`Node::start`], where anything may be wrong.
+    pub fn begin(&self) -> Result<Life, StartError> {
         let files = Arc::new(FaultyFiles(Arc::clone(&self.faults)));
         let env = Env { files, clock: Arc::clone(&self.clock), ..Env::system() };
         let settings = BrokerSettings {
@@ -96,11 +105,7 @@ impl Node {
             metadata_log_dir: self.directories.metadata().to_owned(),
             ..self.settings.clone()
         };
-        let opened = match Understanding::read(&env, settings).and_then(|it| it.claim(&env)) {
-            Ok(opened) => opened,
-            Err(StartError::Directory(error)) => return Err(error),
-            Err(error) => panic!("usable metadata: {error}"),
-        };
+        let opened = Understanding::read(&env, settings).and_then(|it| it.claim(&env))?;
         let shutdown = Shutdown::default();
         let health = Arc::new(Health::default());
         let broker = Broker::open(OpenBroker {
@@ -113,20 +118,27 @@ impl Node {
             shutdown: shutdown.clone(),
             metrics: Arc::new(Metrics::default()),
             health,
-        })?;
+        })
+        .map_err(StartError::Directory)?;
         Ok(Life { broker, shutdown, faults: Arc::clone(&self.faults) })
+    }
+
+    /// A node on a disk that can be made to fail, at its side `clock`.
+    pub fn on(disk: &SimulatedDisk, clock: &Arc<ManualClock>) -> Self {
+        let faults = Arc::new(Faults::of(Arc::new(disk.clone())));
+        Self { faults, clock: Arc::<ManualClock>::clone(clock), ..Self::new() }
     }
 
     /// A strict look at everything now, after a life in which each partition was opened and that ended with a clean stop.
     pub fn check(&self) {
-        self.directories.check();
+        self.directories.check_on(self.faults.below());
     }
 
     /// Names in the log directory that begin with `prefix`.
     pub fn names(&self, prefix: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.path()).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
+        let entries = self.faults.below().list(self.path()).unwrap().into_iter();
+        let names = entries.map(|entry| entry.name).filter(|name| name.starts_with(prefix));
+        let mut names: Vec<String> = names.collect();
         names.sort();
         names
     }
@@ -260,7 +272,8 @@ impl Life {
 
     /// Sends one record with this value, acks=all.
     pub async fn send_value(&self, topic: &str, value: &str) -> Offset {
-        let batch = batches::batch(&[(value.as_bytes(), now())], None);
+        let now = self.broker.env.clock.wall().get();
+        let batch = batches::batch(&[(value.as_bytes(), now)], None);
         self.send(topic, 0, Acks::All, &batch).await.expect("acknowledged").base_offset
     }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use highwater::cli::{self, Arguments};
-use highwater::env::{Env, LockError};
+use highwater::env::{EntryKind, Env, FileSystem, LockError};
 use highwater::storage::DirectoryName;
 use highwater::types::Offset;
 use serde_json::Value;
@@ -71,7 +71,26 @@ impl DataDirectories {
 
     /// A strict look now.
     pub fn check(&self) {
-        check(&self.paths(), self.metadata.as_ref().map(TempDir::path));
+        self.check_on(Env::system().files.as_ref());
+    }
+
+    /// A strict look at what lies on that disk under these names. What a start would do is looked at on the machine's own alone.
+    pub fn check_on(&self, files: &dyn FileSystem) {
+        let mut paths = self.paths();
+        paths.retain(|path| is_there(files, &path.join("meta.properties")));
+        if paths.is_empty() || paths.iter().any(|path| is_in_use(files, path)) {
+            return;
+        }
+        let clean = paths.iter().all(|path| is_there(files, &path.join(".kafka_cleanshutdown")));
+        let closed = if clean { Closed::Yes } else { Closed::Killed };
+        paths.iter().for_each(|path| check_directory(files, path, closed));
+        if !paths.iter().all(|path| path.join("meta.properties").exists()) {
+            return;
+        }
+        paths.extend(self.metadata.as_ref().map(|apart| apart.path().to_owned()));
+        // It brings a runtime of its own, which may not be started inside another one.
+        let started = std::thread::spawn(move || check_start(&paths, closed)).join();
+        started.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }
 }
 
@@ -89,42 +108,29 @@ impl Drop for DataDirectories {
     }
 }
 
-fn check(paths: &[PathBuf], metadata_apart: Option<&Path>) {
-    let mut paths: Vec<PathBuf> =
-        paths.iter().filter(|path| path.join("meta.properties").exists()).cloned().collect();
-    if paths.is_empty() || paths.iter().any(|path| is_in_use(path)) {
-        return;
-    }
-    let clean = paths.iter().all(|path| path.join(".kafka_cleanshutdown").exists());
-    let closed = if clean { Closed::Yes } else { Closed::Killed };
-    paths.iter().for_each(|path| check_directory(path, closed));
-    paths.extend(metadata_apart.map(Path::to_owned));
-    // It brings a runtime of its own, which may not be started inside another one.
-    let started = std::thread::spawn(move || check_start(&paths, closed)).join();
-    started.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+fn is_there(files: &dyn FileSystem, path: &Path) -> bool {
+    files.stat(path).expect("readable").is_some()
 }
 
-fn is_in_use(path: &Path) -> bool {
-    let locked = Env::system().files.lock(&path.join(".lock"));
-    matches!(locked, Err(LockError::Held { .. }))
+fn is_in_use(files: &dyn FileSystem, path: &Path) -> bool {
+    matches!(files.lock(&path.join(".lock")), Err(LockError::Held { .. }))
 }
 
 /// Every partition, and no directory that Kafka would not serve or not start with. The metadata log is closed in another way.
-fn check_directory(root: &Path, closed: Closed) {
-    let starts = std::fs::read_to_string(root.join("log-start-offset-checkpoint"));
-    let starts = starts.unwrap_or_default();
-    let files = Env::system().files;
+fn check_directory(files: &dyn FileSystem, root: &Path, closed: Closed) {
+    let starts = files.read(&root.join("log-start-offset-checkpoint")).expect("readable");
+    let starts = String::from_utf8(starts.unwrap_or_default()).expect("text");
     for entry in files.list(root).expect("readable") {
-        let path = root.join(&entry.name);
-        if !path.is_dir() {
+        if entry.kind != EntryKind::Directory {
             continue;
         }
+        let path = root.join(&entry.name);
         match DirectoryName::parse(&entry.name) {
             DirectoryName::Partition(partition) => {
                 let line = format!("{} {} ", partition.topic, partition.partition);
                 let start = starts.lines().find_map(|found| found.strip_prefix(&line));
                 let start = start.map_or(0, |start| start.parse().expect("an offset"));
-                strict_check::check(files.as_ref(), &path, closed, Offset::new(start));
+                strict_check::check(files, &path, closed, Offset::new(start));
             }
             DirectoryName::Metadata | DirectoryName::Delete => {}
             DirectoryName::Future(_) if closed == Closed::Killed => {}

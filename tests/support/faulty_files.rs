@@ -1,4 +1,4 @@
-//! The real disk with faults on demand: no space, failing syncs, syncs that wait.
+//! The real disk, or a simulated one, with faults on demand: no space, failing syncs, syncs that wait.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,20 @@ impl std::fmt::Debug for Meanwhile {
     }
 }
 
+/// The disk itself.
+#[derive(Debug)]
+struct Below(Arc<dyn FileSystem>);
+
+impl Default for Below {
+    fn default() -> Self {
+        Self(Arc::new(Disk))
+    }
+}
+
 /// Switches of the faults.
 #[derive(Debug, Default)]
 pub struct Faults {
+    below: Below,
     /// Writes to `.log` files fail with "no space left".
     pub full: AtomicBool,
     /// Writes of the cleaner fail with it.
@@ -53,6 +64,16 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// Faults of another disk than the machine's.
+    pub fn of(disk: Arc<dyn FileSystem>) -> Self {
+        Self { below: Below(disk), ..Self::default() }
+    }
+
+    /// The disk without the faults.
+    pub fn below(&self) -> &dyn FileSystem {
+        self.below.0.as_ref()
+    }
+
     /// Syncs of `.log` files wait from now on.
     pub fn hold_syncs(&self) {
         *self.held.lock().unwrap() = true;
@@ -150,14 +171,14 @@ impl Faults {
     }
 }
 
-/// [`Disk`] with [`Faults`].
+/// A disk with [`Faults`].
 #[derive(Debug)]
 pub struct FaultyFiles(pub Arc<Faults>);
 
 impl FileSystem for FaultyFiles {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         self.0.reach(path)?;
-        let file = Disk.open(path, mode)?;
+        let file = self.0.below().open(path, mode)?;
         // Also while it is written by the cleaner.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let cleaning = name.ends_with(".log.cleaned");
@@ -170,12 +191,12 @@ impl FileSystem for FaultyFiles {
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         self.0.change(path)?;
-        Disk.create_dir_all(path)
+        self.0.below().create_dir_all(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.0.change(from)?;
-        Disk.rename(from, to)?;
+        self.0.below().rename(from, to)?;
         if to.ends_with("cleaner-offset-checkpoint") {
             self.0.cleaner_checkpoints.send_modify(|count| *count += 1);
         }
@@ -184,41 +205,41 @@ impl FileSystem for FaultyFiles {
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.0.change(path)?;
-        Disk.remove_file(path)
+        self.0.below().remove_file(path)
     }
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
         self.0.change(path)?;
-        Disk.remove_dir_all(path)
+        self.0.below().remove_dir_all(path)
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         self.0.directory_sync(path);
         self.0.change(path)?;
-        Disk.sync_dir(path)
+        self.0.below().sync_dir(path)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
         self.0.reach(path)?;
-        Disk.list(path)
+        self.0.below().list(path)
     }
 
     fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
         self.0.reach(path)?;
-        Disk.stat(path)
+        self.0.below().stat(path)
     }
 
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>, LockError> {
         let io = |source| LockError::Io { path: path.to_owned(), source };
         self.0.reach(path).map_err(io)?;
-        let lock = Disk.lock(path)?;
+        let lock = self.0.below().lock(path)?;
         self.0.locked.send_modify(|locked| *locked += 1);
         Ok(Box::new(ObservedLock { lock: Some(lock), faults: Arc::clone(&self.0) }))
     }
 
     fn space(&self, path: &Path) -> io::Result<DiskSpace> {
         self.0.reach(path)?;
-        Disk.space(path)
+        self.0.below().space(path)
     }
 }
 

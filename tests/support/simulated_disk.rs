@@ -6,7 +6,8 @@
 //! prefix, each directory for itself. A file without a name is gone, however often it was synced. (A rename from one
 //! directory to another is safe at once, so that a crash cannot leave two halves of it.)
 //!
-//! [`SimulatedDisk::limit`] makes it small, [`SimulatedDisk::fail_after`] makes it break.
+//! [`SimulatedDisk::limit`] makes it small, [`SimulatedDisk::fail_after`] and [`SimulatedDisk::break_at`] make it break,
+//! [`SimulatedDisk::cut_power_at`] remembers what it was like at one moment, while everything goes on.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,15 +25,44 @@ use super::logs::NOW;
 #[derive(Clone, Debug)]
 pub struct SimulatedDisk(Arc<Mutex<State>>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     inodes: Vec<Inode>,
-    /// The first is the root.
+    /// The first one is the root.
     directories: Vec<Directory>,
     /// Most bytes in all files.
     limit_bytes: usize,
     /// Writes and syncs until the disk breaks.
     operations_left: Option<usize>,
+    fault: Option<Fault>,
+    /// Changes, files opened, reads: how many there were.
+    counts: [usize; 3],
+    power_cut_at: Option<usize>,
+    /// As it was when the power was cut.
+    then: Option<Box<State>>,
+}
+
+/// What can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// Whatever changes the disk or makes a change safe: writes, cuts, syncs, new names, renames, removals.
+    Change,
+    /// A file is opened.
+    Open,
+    /// A file is read.
+    Read,
+}
+
+/// When the disk breaks, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    pub what: Touch,
+    /// After so many of the kind.
+    pub after: usize,
+    /// Every one from then on fails, not that one alone.
+    pub lasting: bool,
+    /// The system's code.
+    pub errno: i32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -118,11 +148,19 @@ impl SimulatedDisk {
         let mut root = Directory::default();
         root.change(NameChange::Put("data".to_owned(), Entry::Directory(1)));
         root.make_safe();
+        Self::with(Vec::new(), vec![root, Directory::default()])
+    }
+
+    fn with(inodes: Vec<Inode>, directories: Vec<Directory>) -> Self {
         Self(Arc::new(Mutex::new(State {
-            inodes: Vec::new(),
-            directories: vec![root, Directory::default()],
+            inodes,
+            directories,
             limit_bytes: usize::MAX,
             operations_left: None,
+            fault: None,
+            counts: [0; 3],
+            power_cut_at: None,
+            then: None,
         })))
     }
 
@@ -150,19 +188,48 @@ impl SimulatedDisk {
         self.state().operations_left = Some(count);
     }
 
+    /// From now on it breaks like that; `None`: it works.
+    pub fn break_at(&self, fault: Option<Fault>) {
+        let mut state = self.state();
+        state.counts = [0; 3];
+        state.fault = fault;
+    }
+
+    /// How often it was touched since [`SimulatedDisk::break_at`].
+    pub fn count(&self, what: Touch) -> usize {
+        self.state().counts[what as usize]
+    }
+
+    /// After so many changes from now on the power goes: what happens after that is not on the disk that
+    /// [`SimulatedDisk::when_power_went`] gives.
+    pub fn cut_power_at(&self, changes: usize) {
+        let mut state = self.state();
+        state.counts = [0; 3];
+        state.power_cut_at = Some(changes);
+    }
+
+    /// One of the states that the power cut may have left, chosen by `seed`; `None` before it.
+    pub fn when_power_went(&self, seed: u64) -> Option<Self> {
+        Some(self.state().then.as_ref()?.crashed(seed))
+    }
+
+    /// False once the power was cut.
+    pub fn has_power(&self) -> bool {
+        self.state().then.is_none()
+    }
+
     /// One of the states that a power cut now may leave, chosen by `seed`.
     pub fn crashed(&self, seed: u64) -> Self {
-        let random = SeededRandom::new(seed);
-        let state = self.state();
-        let inodes = state.inodes.iter().map(|inode| inode.crashed(&random)).collect();
-        // A directory whose name is lost is lost with all it holds.
-        let directories = state.directories.iter().map(|one| one.crashed(&random)).collect();
-        Self(Arc::new(Mutex::new(State {
-            inodes,
-            directories,
-            limit_bytes: usize::MAX,
-            operations_left: None,
-        })))
+        self.state().crashed(seed)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.entry(path).ok_or(io::ErrorKind::NotFound)?;
+        state.touch(Touch::Change)?;
+        let (parent, name) = split(path);
+        state.directory(parent)?.change(NameChange::Remove(name.to_owned()));
+        Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -206,41 +273,45 @@ pub fn below(random: &SeededRandom, bound: usize) -> usize {
 }
 
 impl State {
-    fn used_bytes(&self) -> usize {
-        self.bytes_below(0)
+    fn crashed(&self, seed: u64) -> SimulatedDisk {
+        let random = SeededRandom::new(seed);
+        let inodes = self.inodes.iter().map(|inode| inode.crashed(&random)).collect();
+        // One whose name is lost is lost with all it holds: nobody finds it.
+        let directories = self.directories.iter().map(|names| names.crashed(&random)).collect();
+        SimulatedDisk::with(inodes, directories)
     }
 
-    fn bytes_below(&self, directory: usize) -> usize {
-        let entries = self.directories[directory].now.values();
-        let bytes = entries.map(|entry| match entry {
-            Entry::File(inode) => self.inodes[*inode].now.len(),
-            Entry::Directory(inner) => self.bytes_below(*inner),
+    fn used_bytes(&self) -> usize {
+        let entries = self.directories.iter().flat_map(|directory| directory.now.values());
+        let files = entries.filter_map(|entry| match entry {
+            Entry::File(inode) => Some(self.inodes[*inode].now.len()),
+            Entry::Directory(_) => None,
         });
-        bytes.sum()
+        files.sum()
+    }
+
+    fn number_of(&self, path: &Path) -> Option<usize> {
+        path.iter().skip(1).try_fold(0, |at, name| {
+            match self.directories[at].now.get(name.to_str().expect("UTF-8"))? {
+                Entry::Directory(number) => Some(*number),
+                Entry::File(_) => None,
+            }
+        })
     }
 
     fn directory(&mut self, path: &Path) -> io::Result<&mut Directory> {
-        let found = self.find(path).ok_or(io::ErrorKind::NotFound)?;
-        Ok(&mut self.directories[found])
-    }
-
-    fn find(&self, path: &Path) -> Option<usize> {
-        match path.parent() {
-            None => Some(0),
-            Some(_) => match self.entry(path)? {
-                Entry::Directory(found) => Some(found),
-                Entry::File(_) => None,
-            },
-        }
+        let number = self.number_of(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(&mut self.directories[number])
     }
 
     fn entry(&self, path: &Path) -> Option<Entry> {
         let (parent, name) = split(path);
-        self.directories[self.find(parent)?].now.get(name).copied()
+        self.directories[self.number_of(parent)?].now.get(name).copied()
     }
 
     /// Counts a write or sync.
     fn operate(&mut self) -> io::Result<()> {
+        self.touch(Touch::Change)?;
         match &mut self.operations_left {
             None => Ok(()),
             Some(0) => Err(io::Error::other("simulated I/O error")),
@@ -248,6 +319,23 @@ impl State {
                 *left -= 1;
                 Ok(())
             }
+        }
+    }
+
+    /// Comes before whatever may fail.
+    fn touch(&mut self, what: Touch) -> io::Result<()> {
+        let count = self.counts[what as usize];
+        if what == Touch::Change && self.power_cut_at == Some(count) && self.then.is_none() {
+            self.then = Some(Box::new(self.clone()));
+        }
+        self.counts[what as usize] += 1;
+        match self.fault {
+            Some(Fault { what: kind, after, lasting, errno })
+                if kind == what && (count == after || (lasting && count > after)) =>
+            {
+                Err(io::Error::from_raw_os_error(errno))
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -261,6 +349,7 @@ impl FileSystem for SimulatedDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         let mut state = self.state();
         let (parent, name) = split(path);
+        state.touch(Touch::Open)?;
         let inode = match (state.entry(path), mode) {
             (Some(Entry::Directory(_)), _) => return Err(io::ErrorKind::IsADirectory.into()),
             (Some(_), OpenMode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
@@ -270,6 +359,8 @@ impl FileSystem for SimulatedDisk {
             }
             (None, _) => {
                 let inode = state.inodes.len();
+                state.directory(parent)?;
+                state.touch(Touch::Change)?;
                 let directory = state.directory(parent)?;
                 directory.change(NameChange::Put(name.to_owned(), Entry::File(inode)));
                 state.inodes.push(Inode::default());
@@ -277,6 +368,7 @@ impl FileSystem for SimulatedDisk {
             }
         };
         if mode == OpenMode::CreateOrTruncate {
+            state.touch(Touch::Change)?;
             state.inodes[inode].change(Change::SetLen(0));
         }
         Ok(Arc::new(SimulatedFile { disk: self.clone(), inode }))
@@ -284,12 +376,13 @@ impl FileSystem for SimulatedDisk {
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
-        let mut missing: Vec<&Path> = path.ancestors().collect();
-        missing.retain(|path| state.find(path).is_none());
+        let missing: Vec<&Path> =
+            path.ancestors().filter(|path| state.number_of(path).is_none()).collect();
         for path in missing.into_iter().rev() {
             let (parent, name) = split(path);
-            let made = Entry::Directory(state.directories.len());
-            state.directory(parent)?.change(NameChange::Put(name.to_owned(), made));
+            state.touch(Touch::Change)?;
+            let entry = Entry::Directory(state.directories.len());
+            state.directory(parent)?.change(NameChange::Put(name.to_owned(), entry));
             state.directories.push(Directory::default());
         }
         Ok(())
@@ -298,6 +391,7 @@ impl FileSystem for SimulatedDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.state();
         let entry = state.entry(from).ok_or(io::ErrorKind::NotFound)?;
+        state.touch(Touch::Change)?;
         let ((from_parent, from), (to_parent, to)) = (split(from), split(to));
         if from_parent == to_parent {
             let change = NameChange::Rename(from.to_owned(), to.to_owned());
@@ -313,20 +407,11 @@ impl FileSystem for SimulatedDisk {
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.state();
-        if state.entry(path).is_none() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        let (parent, name) = split(path);
-        state.directory(parent)?.change(NameChange::Remove(name.to_owned()));
-        Ok(())
+        self.remove(path)
     }
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.state();
-        let (parent, name) = split(path);
-        state.directory(parent)?.change(NameChange::Remove(name.to_owned()));
-        Ok(())
+        self.remove(path)
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
@@ -350,7 +435,7 @@ impl FileSystem for SimulatedDisk {
 
     fn stat(&self, path: &Path) -> io::Result<Option<FileStat>> {
         let state = self.state();
-        if state.find(path).is_some() {
+        if state.number_of(path).is_some() {
             return Ok(Some(FileStat { len_bytes: 0, modified: Timestamp::new(0) }));
         }
         let Some(Entry::File(inode)) = state.entry(path) else { return Ok(None) };
@@ -402,7 +487,8 @@ impl File for SimulatedFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        let state = self.disk.state();
+        let mut state = self.disk.state();
+        state.touch(Touch::Read)?;
         let rest = state.inodes[self.inode].now.get(position as usize..).unwrap_or_default();
         let len = rest.len().min(buffer.len());
         buffer[..len].copy_from_slice(&rest[..len]);
@@ -419,6 +505,7 @@ impl File for SimulatedFile {
 
     fn set_len(&self, len_bytes: u64) -> io::Result<()> {
         let mut state = self.disk.state();
+        state.touch(Touch::Change)?;
         state.inodes[self.inode].change(Change::SetLen(len_bytes as usize));
         Ok(())
     }
@@ -433,6 +520,7 @@ impl File for SimulatedFile {
     }
 
     fn set_modified(&self, to: Timestamp) -> io::Result<()> {
+        self.disk.state().touch(Touch::Change)?;
         self.disk.state().inodes[self.inode].modified = to.get();
         Ok(())
     }
