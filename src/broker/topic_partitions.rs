@@ -63,6 +63,8 @@ pub struct SlotState {
     pub directory: Option<Arc<DataDirectory>>,
     /// The topic was deleted: nothing is opened any more.
     pub removed: bool,
+    /// It was said that the log cannot be opened.
+    pub told_of_failure: bool,
 }
 
 impl TopicPartitions {
@@ -126,7 +128,7 @@ impl TopicPartitions {
 
 impl Slot {
     fn new(index: PartitionIndex, directory: Option<Arc<DataDirectory>>) -> Self {
-        let state = Mutex::new(SlotState { directory, removed: false });
+        let state = Mutex::new(SlotState { directory, ..SlotState::default() });
         let fetch_interests = FetchInterests::default();
         Self { index, open: ArcSwapOption::empty(), state, fetch_interests }
     }

@@ -157,6 +157,7 @@ impl Log {
                 active_end: loaded.active.position,
                 active_largest: loaded.active.largest,
                 tail: Arc::clone(tail.tail()),
+                may_have_gaps: args.settings.cleanup_policy.compact,
                 epochs: Arc::clone(&epochs),
             }),
             env: args.env,
@@ -197,7 +198,8 @@ fn read_epochs(files: &dyn FileSystem, directory: &Path) -> Result<Epochs, OpenE
     let file = directory.join(LEADER_EPOCHS);
     let io = |source| OpenError::Io { directory: directory.to_owned(), source };
     let Some(bytes) = files.read(&file).map_err(io)? else { return Ok(Epochs::default()) };
-    leader_epochs::decode(&bytes)
-        .map(Epochs::new)
-        .map_err(|damage| OpenError::Damaged { file, reason: damage.to_string() })
+    Ok(leader_epochs::decode(&bytes).map(Epochs::new).unwrap_or_else(|damage| {
+        tracing::warn!(file = %file.display(), %damage, "a damaged checkpoint of leader epochs counts as lost");
+        Epochs::default()
+    }))
 }

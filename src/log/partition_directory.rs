@@ -13,7 +13,8 @@ use super::append::PARTITION_METADATA;
 use super::format::partition_metadata;
 use super::log::Log;
 use super::open::{OpenError, OpenLog};
-use crate::env::{FileSystem, OpenMode, is_no_room};
+use super::sweep::base_of;
+use crate::env::{DirEntry, EntryKind, FileSystem, OpenMode, is_no_room};
 use crate::storage::{DirectoryName, deleted_name};
 use crate::types::Uuid;
 
@@ -32,7 +33,7 @@ impl PartitionDirectory {
         let failed = |source| OpenError::Io { directory: args.directory.clone(), source };
         match args.env.files.list(&args.directory) {
             Ok(entries) => Ok(Self {
-                names: entries.into_iter().map(|entry| entry.name).collect(),
+                names: names_of_files(args, entries)?,
                 is_new: false,
                 has_metadata: names_topic(args)?,
             }),
@@ -72,6 +73,17 @@ impl Log {
         self.has_metadata = true;
         Ok(())
     }
+}
+
+/// A directory in the place of a segment's file is damage: nothing is read or written around it.
+fn names_of_files(args: &OpenLog, entries: Vec<DirEntry>) -> Result<BTreeSet<String>, OpenError> {
+    let is_no_file =
+        |entry: &&DirEntry| entry.kind == EntryKind::Directory && base_of(&entry.name).is_some();
+    if let Some(entry) = entries.iter().find(is_no_file) {
+        let (file, reason) = (args.directory.join(&entry.name), "it is a directory".to_owned());
+        return Err(OpenError::Damaged { file, reason });
+    }
+    Ok(entries.into_iter().map(|entry| entry.name).collect())
 }
 
 /// Under a name that nobody serves, until it is complete. Its names are synced with those of the first append.

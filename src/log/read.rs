@@ -68,6 +68,9 @@ impl LogView {
                 return Ok(read_segment(segment, cut(&first, last, &limit), access)?);
             }
             // Compaction may have left nothing at or above `from` in this one.
+            if !self.may_have_gaps {
+                segment.tell_of_gap(from);
+            }
             number += 1;
         }
         Ok(Slice::default())

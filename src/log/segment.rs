@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -265,6 +265,8 @@ pub(super) struct Segment {
     largest: OnceLock<LargestTimestamp>,
     /// The last marker in the transaction index; [`NO_MARKER`] or [`SOME_MARKER`] if it is not known.
     last_aborted: AtomicI64,
+    /// It was said that records are missing.
+    told_of_gap: AtomicBool,
 }
 
 /// Shared between the active segment and what becomes of it when it is sealed.
@@ -299,6 +301,7 @@ impl Segment {
             index,
             largest: OnceLock::new(),
             last_aborted: AtomicI64::new(NO_MARKER),
+            told_of_gap: AtomicBool::new(false),
         }
     }
 
@@ -348,6 +351,15 @@ impl Segment {
     /// Takes over what is known of another segment's transaction index, which becomes that of this one.
     pub(super) fn inherit_aborted(&self, other: &Self) {
         self.last_aborted.store(other.last_aborted.load(Ordering::Acquire), Ordering::Release);
+    }
+
+    /// Somebody reads at `from`, in this segment, and finds the next batch in a later one: nothing but compaction leaves a log like
+    /// that. Said once.
+    pub(super) fn tell_of_gap(&self, from: Offset) {
+        if !self.told_of_gap.swap(true, Ordering::Relaxed) {
+            let file = self.files.path(FileKind::Log);
+            tracing::error!(file = %file.display(), offset = %from, "records are missing: the file is damaged, unless the topic was compacted before");
+        }
     }
 
     /// The starts of all batches up to `end`. Blocks.

@@ -91,6 +91,8 @@ pub struct LogView {
     pub(super) active_largest: LargestTimestamp,
     pub(super) tail: Arc<Tail>,
     pub(super) epochs: Arc<Epochs>,
+    /// Compaction takes records out of the middle.
+    pub(super) may_have_gaps: bool,
 }
 
 impl LogView {

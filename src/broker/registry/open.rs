@@ -58,6 +58,11 @@ impl ClosedPartition {
         // The place is kept when opening failed: the files are still there, and the next try may find them in order.
         let (place, result) = opened?;
         state.directory = Some(place);
+        if let Err(error @ OpenPartitionError::Log(_)) = &result
+            && !std::mem::replace(&mut state.told_of_failure, true)
+        {
+            tracing::error!(partition = %self.name(), %error, "the log cannot be opened: the partition is not served");
+        }
         let partition = result?;
         self.slot.set_partition(Some(Arc::clone(&partition)));
         Ok(partition)
@@ -153,6 +158,7 @@ impl ClosedPartition {
             log_start: found.log_start,
             log_start_checkpoint: found.log_start_checkpoint,
         })?;
+        self.look_for_lost_end(directory, log.view().log_end);
         // What recovery kept may be in the page cache alone, and consumers are about to see it.
         sync_whole(directory, &mut log, &path)?;
         let topic = Arc::clone(&self.topic);
@@ -161,6 +167,14 @@ impl ClosedPartition {
         let partition = Partition::new(topic, slot, directory, epoch, log, found.cleaned_to);
         partition.consider_cleaning();
         Ok(partition)
+    }
+
+    /// Everything below the recovery point was on disk when that was written: it does not get lost in a crash.
+    fn look_for_lost_end(&self, directory: &DataDirectory, end: Offset) {
+        let points = directory.checkpoint_at_start(Checkpoint::RecoveryPoint);
+        if let Some(synced) = points.get(&self.name()).filter(|synced| **synced > end) {
+            tracing::error!(partition = %self.name(), %end, %synced, "records are lost: the log ends before what was synced");
+        }
     }
 }
 

@@ -49,6 +49,16 @@ pub enum AbortedIndexDamage {
         /// Last offset of the entry before, or one less than the base of the segment.
         before: Offset,
     },
+    /// Offsets of one entry that contradict each other.
+    #[error("entry {at}: a transaction does not begin at {first_offset} and end at {last_offset}")]
+    Inverted {
+        /// Counted from 0.
+        at: usize,
+        /// In the entry.
+        first_offset: Offset,
+        /// In the entry.
+        last_offset: Offset,
+    },
 }
 
 impl AbortedEntry {
@@ -61,6 +71,14 @@ impl AbortedEntry {
         entry[18..26].copy_from_slice(&self.last_offset.get().to_be_bytes());
         entry[26..].copy_from_slice(&self.last_stable_offset.get().to_be_bytes());
         entry
+    }
+
+    /// Its marker comes last, and nothing behind that was decided by it.
+    fn is_consistent(&self) -> bool {
+        let begins = (0..self.last_offset.get()).contains(&self.first_offset.get());
+        let stable =
+            (0..=self.last_offset.get().saturating_add(1)).contains(&self.last_stable_offset.get());
+        begins && stable && self.producer_id.get() >= 0
     }
 
     fn decode(entry: &[u8; ENTRY_LEN]) -> Self {
@@ -90,7 +108,11 @@ pub fn decode(bytes: &[u8], base: Offset) -> Result<Vec<AbortedEntry>, AbortedIn
         if entry.last_offset <= before {
             return Err(AbortedIndexDamage::Order { at, last_offset: entry.last_offset, before });
         }
-        before = entry.last_offset;
+        let AbortedEntry { first_offset, last_offset, .. } = entry;
+        if !entry.is_consistent() {
+            return Err(AbortedIndexDamage::Inverted { at, first_offset, last_offset });
+        }
+        before = last_offset;
         entries.push(entry);
     }
     Ok(entries)
@@ -129,6 +151,16 @@ mod tests {
         };
         assert_eq!(decode(&twice, Offset::ZERO), Err(order(1, 20)));
         assert_eq!(decode(&entry, Offset::new(21)), Err(order(0, 20)));
+        let mut inverted = entry.clone();
+        inverted[17] = 20;
+        assert_eq!(
+            decode(&inverted, Offset::ZERO),
+            Err(AbortedIndexDamage::Inverted {
+                at: 0,
+                first_offset: Offset::new(20),
+                last_offset: Offset::new(20)
+            })
+        );
         let mut newer = entry;
         newer[1] = 1;
         assert_eq!(
