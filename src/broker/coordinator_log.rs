@@ -45,7 +45,7 @@ impl ShardLog for CoordinatorLog {
         });
         read.map_err(|error| {
             if error.kind() != io::ErrorKind::InvalidData {
-                partition.fail_directory("reading", &error);
+                partition.fail("reading", &error);
             }
             ShardLogError(format!("{}: {error}", partition.name()))
         })

@@ -156,7 +156,7 @@ impl Broker {
     }
 
     fn apply_retention_to(&self, partition: &Arc<Partition>) {
-        if partition.directory().is_offline() || partition.is_retired() {
+        if partition.is_offline() || partition.is_retired() {
             return;
         }
         // What is being cleaned is looked at in the next pass.
@@ -184,7 +184,7 @@ impl Broker {
                 tracing::warn!(partition = %partition.name(), %error, "retention comes back later");
             }
             Err(error) => {
-                partition.fail_directory("retention of", &error);
+                partition.fail("retention", &error);
             }
         }
     }

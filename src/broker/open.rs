@@ -288,7 +288,8 @@ fn close_each(left: &Mutex<Vec<Arc<Partition>>>) {
             continue;
         }
         if let Err(error) = partition.lock().log.close() {
-            partition.fail_directory("closing", &error);
+            // The stop is not marked as clean then.
+            partition.directory().fail(&format!("closing {} failed: {error}", partition.name()));
         }
     }
 }

@@ -16,6 +16,7 @@
 mod rest;
 
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -32,6 +33,7 @@ use super::sync_wait::SyncWait;
 use super::topic_partitions::{Slot, TopicPartitions};
 use super::topics::is_internal;
 use crate::config::{Durability, TopicSettings};
+use crate::env::is_of_a_name;
 use crate::log::batch::BatchHeader;
 use crate::log::{
     AppendError, Appended, CheckedBatch, Isolation, JoinGuard, Log, LogView, Origin, SyncWork,
@@ -66,6 +68,8 @@ pub struct Partition {
     /// Listed in the directory's sync queue; one partition is there once.
     queued: AtomicBool,
     retired: AtomicBool,
+    /// Its files cannot be written to, though others on that disk can.
+    broken: AtomicBool,
     cleaning: CleaningState,
     sync_waits: Mutex<Vec<(Offset, Arc<SyncWait>)>>,
 }
@@ -93,7 +97,7 @@ pub enum PartitionAppendError {
     /// The topic was deleted meanwhile.
     #[error("the topic was deleted")]
     Retired,
-    /// The log directory is offline.
+    /// The log directory is offline, or the partition's own files cannot be used.
     #[error("the log directory is offline")]
     Offline,
     /// The log refused.
@@ -189,6 +193,7 @@ impl Partition {
             sync_lane,
             queued: AtomicBool::new(false),
             retired: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
             cleaning: CleaningState::new(cleaned_to),
             sync_waits: Mutex::new(Vec::new()),
         })
@@ -281,6 +286,11 @@ impl Partition {
     /// True once its topic was deleted or the broker closed it.
     pub fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Acquire)
+    }
+
+    /// True if nothing can be written any more: to its directory, or to its own files.
+    pub fn is_offline(&self) -> bool {
+        self.broken.load(Ordering::Acquire) || self.directory().is_offline()
     }
 
     /// Fetches that wait for data of this partition.
@@ -419,7 +429,7 @@ impl Partition {
         }
         let mut waits = self.sync_waits.lock();
         // The sync thread stores the new end, then takes this lock: an end that is not there yet will find the wait.
-        if self.synced_end() < end && !self.directory().is_offline() && !self.is_retired() {
+        if self.synced_end() < end && !self.is_offline() && !self.is_retired() {
             wait.add();
             waits.push((end, Arc::clone(wait)));
         }
@@ -490,7 +500,7 @@ impl Partition {
         if self.is_retired() {
             return Err(PartitionAppendError::Retired);
         }
-        if self.directory().is_offline() {
+        if self.is_offline() {
             return Err(PartitionAppendError::Offline);
         }
         Ok(())
@@ -503,11 +513,25 @@ impl Partition {
     ) -> PartitionAppendError {
         drop(appender);
         match &error {
-            AppendError::Io(source) => self.fail_directory("writing", source),
+            AppendError::Io(source) => self.fail("writing", source),
             AppendError::NoRoom(source) => self.directory().append_refused(&self.name(), source),
             _ => {}
         }
         error.into()
+    }
+
+    /// Something went wrong with its files (`what` says at what): if their names alone are to blame it takes no more appends, else its
+    /// directory goes offline. The topic may have been deleted, which moves files under whoever was still at work on them.
+    pub fn fail(&self, what: &str, source: &io::Error) {
+        if !is_of_a_name(source) {
+            return self.fail_directory(what, source);
+        }
+        if self.is_retired() || self.broken.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        tracing::error!(partition = %self.name(), %source, "{what} failed: the partition takes no more records until the next start");
+        self.appender.lock().log.end(source);
+        self.abandon();
     }
 
     /// Its files cannot be used (`what` says for what): takes the directory offline, unless the topic was deleted, which moves

@@ -279,7 +279,7 @@ fn settle(append: Append, acks: Acks) -> Result<Appended, ProduceError> {
         return Ok(append.appended);
     }
     let partition = &append.partition;
-    if partition.directory().is_offline() {
+    if partition.is_offline() {
         return Err(ProduceError::SyncFailed);
     }
     if partition.is_retired() {

@@ -18,7 +18,7 @@ use parking_lot::{Condvar, Mutex};
 use self::group::{SyncFailed, SyncPool};
 use super::data_directory::DataDirectory;
 use super::partition::{Partition, TakenSync};
-use crate::env::{Env, spawn_thread};
+use crate::env::{Env, is_of_a_name, spawn_thread};
 use crate::observe::Metrics;
 use crate::types::DirectoryId;
 
@@ -173,6 +173,9 @@ fn sync_group(pool: &mut SyncPool, of: DirectoryId, group: &[Arc<Partition>], me
         group.iter().filter_map(|partition| Some((partition, partition.take_sync(of)?))).collect();
     let mut failed = pool.sync_all(taken.iter().map(|(_, taken)| &taken.work));
     failed.retain(|failed| !is_gone(&taken[failed.work], &failed.error));
+    // Those whose names are to blame have failed alone.
+    let alone = failed.extract_if(.., |failed| is_of_a_name(&failed.error));
+    alone.for_each(|SyncFailed { work, error }| taken[work].0.fail("syncing", &error));
     if let Some(SyncFailed { work, error }) = failed.first() {
         metrics.sync_failures.increment();
         let (partition, taken) = &taken[*work];
@@ -180,7 +183,8 @@ fn sync_group(pool: &mut SyncPool, of: DirectoryId, group: &[Arc<Partition>], me
         group.iter().for_each(|partition| partition.abandon());
         return;
     }
-    taken.iter().for_each(|(partition, taken)| partition.synced(taken));
+    let whole = taken.iter().filter(|(partition, _)| !partition.is_offline());
+    whole.for_each(|(partition, taken)| partition.synced(taken));
 }
 
 /// The directory has another name since the topic was deleted, which ended every wait for the sync; or since the partition

@@ -53,6 +53,11 @@ impl ManualClock {
         Self { wall_ms: AtomicI64::new(wall.get()), monotonic_ms: AtomicI64::new(0) }
     }
 
+    /// Somebody sets the wall clock, forward or back.
+    pub fn step_wall_ms(&self, step_ms: i64) {
+        self.wall_ms.fetch_add(step_ms, Ordering::SeqCst);
+    }
+
     /// Moves both clocks forward by `step_ms` milliseconds.
     pub fn advance_ms(&self, step_ms: i64) {
         self.wall_ms.fetch_add(step_ms, Ordering::SeqCst);

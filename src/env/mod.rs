@@ -23,7 +23,7 @@ pub use files::{
     Cached, DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError,
     OpenMode, write_atomically,
 };
-pub use no_room::is_no_room;
+pub use no_room::{is_no_room, is_of_a_name};
 pub use overlay::{Change, Overlay};
 pub use process::{
     ProcessUsage, descriptor_limit, give_memory_back, host_name, process_usage,

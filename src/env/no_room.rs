@@ -11,6 +11,13 @@ pub fn is_no_room(error: &io::Error) -> bool {
         || error.raw_os_error().is_some_and(|code| no_descriptor.contains(&code))
 }
 
+/// True if a name is not there, or not what it should be, or may not be used: that says something of one file, or of the directory it
+/// is in, and nothing of the disk.
+pub fn is_of_a_name(error: &io::Error) -> bool {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    matches!(error.kind(), NotFound | PermissionDenied | IsADirectory | NotADirectory)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -313,8 +313,24 @@ impl Log {
             active_end: self.active.position,
             active_largest: self.active.largest,
             tail: Arc::clone(self.tail.tail()),
+            may_have_gaps: self.settings.cleanup_policy.compact,
             epochs: Arc::clone(&self.epochs),
         });
+    }
+
+    /// Is the file that is appended to still there, as long as it was written? Somebody may have removed or cut it. Costs a system
+    /// call.
+    pub fn is_there(&self) -> io::Result<bool> {
+        if self.active.is_unborn() {
+            return Ok(true);
+        }
+        let stat = self.env.files.stat(&self.segments.active.files.path(FileKind::Log))?;
+        Ok(stat.is_some_and(|stat| stat.len_bytes >= self.active.position))
+    }
+
+    /// Nothing is appended any more: its files cannot be used.
+    pub fn end(&mut self, error: &io::Error) {
+        self.failure.get_or_insert(Failure::of(error));
     }
 
     /// Nothing is appended any more: the disk lies about what it holds.

@@ -254,8 +254,8 @@ impl Worker {
                 replacement.abandon();
                 Err(CleanError::Stopped)
             }
-            Err(error @ ReplaceError::Rename(_)) => {
-                partition.fail_directory("cleaning", &error);
+            Err(ReplaceError::Rename(error)) => {
+                partition.fail("cleaning", &error);
                 Err(CleanError::Stopped)
             }
         }

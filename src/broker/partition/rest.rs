@@ -1,5 +1,6 @@
 //! Rest: a log that nobody writes to holds neither descriptors nor the memory of its newest bytes. Housekeeping asks.
 
+use std::io;
 use std::sync::atomic::Ordering;
 
 use super::{Appender, Partition};
@@ -10,6 +11,12 @@ impl Partition {
     pub fn rest_if_idle(&self) -> bool {
         let mut appender = self.appender.lock();
         if appender.rests {
+            return true;
+        }
+        // Under the lock: no move gives the files another place meanwhile.
+        if let Ok(false) = appender.log.is_there() {
+            drop(appender);
+            self.fail("looking after its files", &io::ErrorKind::NotFound.into());
             return true;
         }
         if !appender.take_idle() {
