@@ -101,7 +101,10 @@ async fn a_partition_moves_with_everything_and_the_next_start_finds_it_there() {
     life.send("t", 0, Acks::All, &sequenced("40", 40)).await.unwrap();
     assert_eq!(directories(&node, "t").0, std::slice::from_ref(&to));
     life.broker.run_due_jobs();
-    assert_eq!(directories(&node, "t").1, Vec::<String>::new(), "the old one is removed");
+    while !directories(&node, "t").1.is_empty() {
+        // Housekeeping took the job before, and is at it.
+        tokio::task::yield_now().await;
+    }
     // There and back again.
     begin_move(&life, "t", &from).unwrap();
     ended(&life, "t").await;

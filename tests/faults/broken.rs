@@ -25,6 +25,12 @@ async fn a_disk_that_becomes_read_only_takes_nothing_that_clients_were_told() {
     fail_each(libc::EROFS, true, 1).await;
 }
 
+/// Somebody takes the rights away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_that_may_not_be_changed_any_more_takes_nothing_that_clients_were_told() {
+    fail_each(libc::EACCES, true, 0).await;
+}
+
 /// One that lasts looks much the same from one change to the next: every other one is enough.
 async fn fail_each(errno: i32, lasting: bool, first: usize) {
     let panics = panics::watch();

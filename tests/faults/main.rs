@@ -12,8 +12,11 @@
 mod support;
 
 mod broken;
+mod clocks;
+mod damaged;
 mod life;
 mod no_room;
 mod panics;
 mod power_cuts;
+mod removed;
 mod told;

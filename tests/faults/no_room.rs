@@ -47,6 +47,19 @@ async fn descriptors_that_run_out_at_any_file_are_waited_for() {
     assert!(after > 50, "{after}");
 }
 
+/// What closing a log writes finds no room: the next start must not take the stop for a clean one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_without_room_is_not_clean_and_loses_nothing() {
+    let mut machine = Machine::new();
+    let life = machine.node.start();
+    machine.live(&life).await;
+    machine.disk.limit(machine.disk.used_bytes());
+    life.stop().await;
+    assert!(machine.node.names(".kafka_cleanshutdown").is_empty());
+    machine.disk.limit(usize::MAX);
+    machine.told.check(&machine.node, &machine.clock, "a stop without room").await;
+}
+
 /// A life in which room runs out; then `relieve` makes some, and the same life must go on. What `relieve` said.
 async fn live_and_recover(
     machine: &mut Machine,

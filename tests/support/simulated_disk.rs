@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use highwater::env::{
@@ -38,6 +38,7 @@ struct State {
     /// Changes, files opened, reads: how many there were.
     counts: [usize; 3],
     power_cut_at: Option<usize>,
+    denied: Option<PathBuf>,
     /// As it was when the power was cut.
     then: Option<Box<State>>,
 }
@@ -160,6 +161,7 @@ impl SimulatedDisk {
             fault: None,
             counts: [0; 3],
             power_cut_at: None,
+            denied: None,
             then: None,
         })))
     }
@@ -211,6 +213,33 @@ impl SimulatedDisk {
     /// One of the states that the power cut may have left, chosen by `seed`; `None` before it.
     pub fn when_power_went(&self, seed: u64) -> Option<Self> {
         Some(self.state().then.as_ref()?.crashed(seed))
+    }
+
+    /// Another disk that holds the same.
+    pub fn copy(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.state().clone())))
+    }
+
+    /// All files, by their paths.
+    pub fn all_files(&self) -> Vec<PathBuf> {
+        let state = self.state();
+        let mut found = Vec::new();
+        let mut directories = vec![(PathBuf::from("/"), 0)];
+        while let Some((path, number)) = directories.pop() {
+            for (name, entry) in &state.directories[number].now {
+                match entry {
+                    Entry::File(_) => found.push(path.join(name)),
+                    Entry::Directory(number) => directories.push((path.join(name), *number)),
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Whoever opens this hears that it may not.
+    pub fn deny(&self, path: &Path) {
+        self.state().denied = Some(path.to_owned());
     }
 
     /// False once the power was cut.
@@ -350,6 +379,9 @@ impl FileSystem for SimulatedDisk {
         let mut state = self.state();
         let (parent, name) = split(path);
         state.touch(Touch::Open)?;
+        if state.denied.as_deref() == Some(path) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         let inode = match (state.entry(path), mode) {
             (Some(Entry::Directory(_)), _) => return Err(io::ErrorKind::IsADirectory.into()),
             (Some(_), OpenMode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),

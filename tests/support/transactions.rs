@@ -90,6 +90,19 @@ impl Producer {
         sent
     }
 
+    /// Sends one record of this time to `t-0`.
+    pub async fn send_at(&mut self, life: &Life, timestamp: i64) {
+        let sender = Sender {
+            id: self.me.id.get(),
+            epoch: self.me.epoch.get(),
+            sequence: self.sequence,
+            transactional: true,
+        };
+        let records = batch(&[(b"a record of it", timestamp)], Some(sender));
+        only(self.produce_batch(life, &[("t", 0)], records).finish().await).unwrap();
+        self.sequence += 1;
+    }
+
     /// Sends one record with a key to `t-0`.
     pub async fn send_keyed(&mut self, life: &Life, key: &str, value: &str) {
         let mut batch = BatchBuilder::new(BatchTemplate {
