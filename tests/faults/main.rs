@@ -14,6 +14,7 @@ mod support;
 mod broken;
 mod clocks;
 mod damaged;
+mod full_volume;
 mod life;
 mod no_room;
 mod panics;
