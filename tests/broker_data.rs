@@ -318,6 +318,25 @@ async fn a_failed_sync_is_final() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_fails_is_answered_as_such_and_the_next_one_is_served() {
+    let (node, clock, life) = started_in_frozen_time(&[]).await;
+    // Its newest bytes leave memory once it rests.
+    while life.broker.partitions.tail_bytes() > 0 {
+        clock.advance_ms(10_000);
+        life.broker.run_due_jobs();
+    }
+    node.faults.fail_next_read(|| ());
+    let mut answers = Vec::new();
+    for _ in 0..3 {
+        answers.push(life.read("t", 0, 0).await.map(|fetched| fetched.records.len > 0));
+    }
+    assert_eq!(answers, [Err(FetchError::Storage), Ok(true), Ok(true)]);
+    assert!(!life.is_offline());
+    assert!(life.send_value("t", "second").await == Offset::new(1));
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_refuses_appends_serves_reads_and_recovers() {
     let node = Node::new();
     let life = started(&node, 1, &[]).await;

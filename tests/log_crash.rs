@@ -344,7 +344,17 @@ fn a_broken_disk_ends_the_log_for_writers_but_not_for_readers() {
 }
 
 #[test]
-fn what_recovery_cuts_off_is_kept_beside_the_log() {
+fn what_recovery_cuts_off_is_cut_without_room_to_keep_it_too() {
+    let (disk, whole) = damaged_in_the_second_of_three();
+    disk.limit(disk.used_bytes());
+    let start = StartMode::Unclean { recovery_point: Offset::ZERO };
+    let log = Log::open(args(&disk, 1, start, Offset::ZERO)).expect("opens");
+    assert_eq!(log.view().log_end, Offset::new(1));
+    assert!(read_all(log.view(), Offset::ZERO) == whole[..whole.len() / 3]);
+}
+
+/// A log of three batches of one size, whole and as it was.
+fn damaged_in_the_second_of_three() -> (SimulatedDisk, Vec<u8>) {
     let disk = SimulatedDisk::new();
     let mut log = Log::open(args(&disk, 1, StartMode::Clean, Offset::ZERO)).expect("opens");
     for _ in 0..3 {
@@ -356,6 +366,13 @@ fn what_recovery_cuts_off_is_kept_beside_the_log() {
     let file = disk.open(&path, highwater::env::OpenMode::Existing).expect("there");
     let third = whole.len() / 3;
     file.write_all_at(&[whole[third + 80] ^ 1], third as u64 + 80).expect("the disk works");
+    (disk, whole)
+}
+
+#[test]
+fn what_recovery_cuts_off_is_kept_beside_the_log() {
+    let (disk, whole) = damaged_in_the_second_of_three();
+    let third = whole.len() / 3;
     let start = StartMode::Unclean { recovery_point: Offset::ZERO };
     let log = Log::open(args(&disk, 1, start, Offset::ZERO)).expect("opens");
     assert_eq!(log.view().log_end, Offset::new(1));
