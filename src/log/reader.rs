@@ -8,7 +8,7 @@ use std::cell::Cell;
 use super::batch::{BatchHeader, UnknownCodec};
 use super::compress::{DecompressError, Decompressor};
 use super::cursor::{Cursor, CursorError};
-use super::record::{Record, RecordDamage, end_of_records};
+use super::record::{Record, RecordDamage, Records, end_of_records};
 use crate::config::Codec;
 
 #[cfg(test)]
@@ -70,6 +70,26 @@ struct Packed<'a> {
     limit: usize,
     record_limit: usize,
     at_end: bool,
+}
+
+/// Hands each record of a batch to `look`, in order. Faster than a reader for records that are not compressed.
+pub(super) fn each_record(
+    header: &BatchHeader,
+    records: &[u8],
+    decompressed_bytes_max: usize,
+    mut look: impl FnMut(&Record<'_>),
+) -> Result<(), ReadRecordError> {
+    if header.codec()? == Codec::None {
+        for record in Records::new(records, header.records_count) {
+            look(&record?);
+        }
+        return Ok(());
+    }
+    let mut reader = RecordReader::new(header, records, decompressed_bytes_max)?;
+    while let Some(record) = reader.next() {
+        look(&record?);
+    }
+    Ok(())
 }
 
 impl<'a> RecordReader<'a> {

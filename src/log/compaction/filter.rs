@@ -15,13 +15,15 @@
 use super::key_map::{KEYS_AT_A_TIME, KeyHash, KeyMap};
 use super::last_records::LastRecords;
 use super::rewrite::{self, rewrite_batch, rewrite_messages};
+use super::superseded::Superseded;
 use super::transactions::{MarkerFate, Transactions};
 use crate::log::batch::{BatchHeader, HEADER_LEN};
 use crate::log::format::aborted_index::AbortedEntry;
 use crate::log::legacy::{LegacyDamage, LegacyMessages};
 use crate::log::marker::read_marker;
-use crate::log::reader::{ReadRecordError, RecordReader, STORED_BYTES_MAX};
-use crate::log::scan::StoredBatch;
+use crate::log::reader::{ReadRecordError, STORED_BYTES_MAX, each_record};
+use crate::log::record::Record;
+use crate::log::scan::{BatchDamage, StoredBatch};
 use crate::types::{Offset, Timestamp};
 
 /// What one round goes by.
@@ -37,12 +39,16 @@ pub(super) struct Rules<'r> {
     /// The round goes no further; a batch that ends here stays, if only for its last offset.
     pub(super) round_end: Offset,
     pub(super) keys: &'r KeyMap,
+    /// What of the map is known by offset.
+    pub(super) superseded: &'r Superseded,
     pub(super) producers: &'r LastRecords,
 }
 
 /// Why a batch cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BatchProblem {
+    #[error(transparent)]
+    Damage(#[from] BatchDamage),
     #[error(transparent)]
     Records(#[from] ReadRecordError),
     #[error(transparent)]
@@ -116,10 +122,14 @@ impl<'r> Filter<'r> {
         self.tally.bytes_read += batch.bytes().len() as u64;
         let aborted = match batch.header() {
             None => {
+                batch.verify()?;
                 self.pass_messages(batch, out)?;
                 None
             }
-            Some(header) if header.is_control() => self.pass_control(&header, batch, out)?,
+            Some(header) if header.is_control() => {
+                batch.verify()?;
+                self.pass_control(&header, batch, out)?
+            }
             Some(header) => {
                 self.pass_data(&header, batch, out)?;
                 None
@@ -135,7 +145,15 @@ impl<'r> Filter<'r> {
         batch: &StoredBatch<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), BatchProblem> {
-        if self.transactions.pass_data(header) {
+        let is_aborted = self.transactions.pass_data(header);
+        if !is_aborted && self.rules.supersede_all_of(header) {
+            // Its checksum was looked at when its keys were mapped, and nothing of it is written anew.
+            self.count(header.records_count, 0);
+            self.finish_empty(header, out);
+            return Ok(());
+        }
+        batch.verify()?;
+        if is_aborted {
             self.finish_empty(header, out);
             return Ok(());
         }
@@ -209,15 +227,38 @@ impl<'r> Filter<'r> {
         batch: &StoredBatch<'_>,
     ) -> Result<Found, ReadRecordError> {
         let records = &batch.bytes()[HEADER_LEN..];
-        let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX)?;
         let keep_tombstones = header.delete_horizon().is_none_or(|due| self.rules.now < due);
-        self.records.clear();
-        while let Some(record) = reader.next() {
-            let record = record?;
-            let offset = record.offset(header);
-            self.records.push(self.rules.candidate(offset, record.key, record.value));
+        if self.rules.know_all_of(header) {
+            return self.look_up_offsets(header, records, keep_tombstones);
         }
+        self.records.clear();
+        let (rules, candidates) = (self.rules, &mut self.records);
+        each_record(header, records, STORED_BYTES_MAX, |record| {
+            let offset = record.offset(header);
+            candidates.push(rules.candidate(offset, record.key, record.value));
+        })?;
         Ok(self.judge(keep_tombstones))
+    }
+
+    /// Says of each record of a batch whether it stays, where its offset tells whether there is a newer one.
+    fn look_up_offsets(
+        &mut self,
+        header: &BatchHeader,
+        records: &[u8],
+        keep_tombstones: bool,
+    ) -> Result<Found, ReadRecordError> {
+        self.kept.clear();
+        let mut found = Found::default();
+        let (superseded, kept) = (self.rules.superseded, &mut self.kept);
+        each_record(header, records, STORED_BYTES_MAX, |record: &Record<'_>| {
+            let is_tombstone = record.value.is_none();
+            let keep = !superseded.has(record.offset(header))
+                && record.key.is_some()
+                && (!is_tombstone || keep_tombstones);
+            found.add(keep, is_tombstone);
+            kept.push(keep);
+        })?;
+        Ok(found)
     }
 
     /// Says of each record whether it stays.
@@ -265,6 +306,17 @@ impl Rules<'_> {
     #[inline]
     fn candidate(&self, offset: Offset, key: Option<&[u8]>, value: Option<&[u8]>) -> Candidate {
         Candidate { key: key.map(|key| self.keys.hash(key)), offset, is_tombstone: value.is_none() }
+    }
+
+    /// True if there is a newer record for each that the batch has.
+    fn supersede_all_of(&self, header: &BatchHeader) -> bool {
+        self.know_all_of(header)
+            && self.superseded.count(header) == u64::from(header.records_count.unsigned_abs())
+    }
+
+    /// True if the offsets of a batch tell which of its records have newer ones.
+    fn know_all_of(&self, header: &BatchHeader) -> bool {
+        header.last_offset() < self.clean_end && self.superseded.knows(header)
     }
 
     #[inline]

@@ -43,6 +43,14 @@ struct Slot {
     offset_and_one: u64,
 }
 
+impl Slot {
+    /// `None` of a free slot.
+    #[inline]
+    fn offset(&self) -> Option<Offset> {
+        self.offset_and_one.checked_sub(1).map(|offset| Offset::new(offset.cast_signed()))
+    }
+}
+
 /// Why a key does not fit any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Full {
@@ -107,17 +115,17 @@ impl KeyMap {
         if self.slots.is_empty() {
             return None;
         }
-        let slot = self.slots[self.find(hash)];
-        slot.offset_and_one.checked_sub(1).map(|offset| Offset::new(offset.cast_signed()))
+        self.slots[self.find(hash)].offset()
     }
 
-    /// Remembers that a key was written at `offset`, which is above its offsets so far.
-    pub(super) fn put(&mut self, hash: KeyHash, offset: Offset) -> Result<(), Full> {
+    /// Remembers that a key was written at `offset`, which is above its offsets so far; the newest of these.
+    pub(super) fn put(&mut self, hash: KeyHash, offset: Offset) -> Result<Option<Offset>, Full> {
         if self.slots.is_empty() {
             self.grow()?;
         }
         let mut at = self.find(hash);
-        if self.slots[at].offset_and_one == 0 {
+        let older = self.slots[at].offset();
+        if older.is_none() {
             if self.used >= self.keys_before_growth() {
                 self.make_room()?;
                 at = self.find(hash);
@@ -125,7 +133,7 @@ impl KeyMap {
             self.used += 1;
         }
         self.slots[at] = Slot { hash, offset_and_one: offset.get().cast_unsigned() + 1 };
-        Ok(())
+        Ok(older)
     }
 
     /// Where the search for a key begins.
@@ -189,7 +197,7 @@ mod tests {
     use super::*;
 
     impl KeyMap {
-        fn put_key(&mut self, key: &[u8], offset: Offset) -> Result<(), Full> {
+        fn put_key(&mut self, key: &[u8], offset: Offset) -> Result<Option<Offset>, Full> {
             self.put(self.hash(key), offset)
         }
 
@@ -210,7 +218,8 @@ mod tests {
         for round in 0..3_u32 {
             for key in 0..5_000_u32 {
                 let offset = Offset::new(i64::from(round * 5_000 + key));
-                map.put_key(&key.to_be_bytes(), offset).expect("there is room");
+                let older = map.put_key(&key.to_be_bytes(), offset).expect("there is room");
+                assert_eq!(older, (round > 0).then(|| Offset::new(offset.get() - 5_000)));
             }
         }
         assert_eq!(map.len(), 5_000);

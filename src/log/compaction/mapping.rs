@@ -2,14 +2,15 @@
 
 use super::key_map::{Full, KEYS_AT_A_TIME, KeyHash, KeyMap};
 use super::source::{CleaningSource, SegmentScan};
+use super::superseded::Superseded;
 use super::transactions::Transactions;
 use super::{CleanError, DirtyRange, Pace};
 use crate::log::aborted;
 use crate::log::batch::{BatchHeader, HEADER_LEN};
 use crate::log::legacy::LegacyMessages;
 use crate::log::marker::read_marker;
-use crate::log::reader::RecordReader;
-use crate::log::reader::STORED_BYTES_MAX;
+use crate::log::reader::{STORED_BYTES_MAX, each_record};
+use crate::log::record::Record;
 use crate::log::scan::StoredBatch;
 use crate::log::segment::Segment;
 use crate::types::Offset;
@@ -19,6 +20,7 @@ pub(super) struct Mapping<'m> {
     pub(super) source: &'m CleaningSource,
     pub(super) range: DirtyRange,
     pub(super) keys: &'m mut KeyMap,
+    pub(super) superseded: &'m mut Superseded,
     pub(super) read_bytes: usize,
     pub(super) pace: &'m dyn Pace,
     /// Keys of one batch; here for its memory.
@@ -70,6 +72,9 @@ impl Mapping<'_> {
             let Some(batch) = scan.next()? else { return Ok(None) };
             let (len, last_offset) = (batch.bytes().len(), batch.last_offset());
             self.pace.go_on(len as u64).map_err(|_| CleanError::Stopped)?;
+            if let Err(damage) = batch.verify() {
+                return Err(scan.damaged(len, damage));
+            }
             let stopped = match batch.header() {
                 None => self.map_messages(&batch),
                 Some(header) if header.is_control() => {
@@ -94,13 +99,10 @@ impl Mapping<'_> {
         batch: &StoredBatch<'_>,
     ) -> Result<Option<Stopped>, String> {
         let records = &batch.bytes()[HEADER_LEN..];
-        let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX)
-            .map_err(|problem| problem.to_string())?;
         self.found.clear();
-        while let Some(record) = reader.next() {
-            let record = record.map_err(|problem| problem.to_string())?;
-            self.found(record.offset(header), record.key);
-        }
+        let found = |record: &Record<'_>| self.found(record.offset(header), record.key);
+        each_record(header, records, STORED_BYTES_MAX, found)
+            .map_err(|problem| problem.to_string())?;
         Ok(self.put_found().err().map(Stopped))
     }
 
@@ -126,7 +128,11 @@ impl Mapping<'_> {
     fn put_found(&mut self) -> Result<(), Full> {
         for found in self.found.chunks(KEYS_AT_A_TIME) {
             self.keys.fetch(found.iter().map(|(hash, _)| *hash));
-            found.iter().try_for_each(|(hash, offset)| self.keys.put(*hash, *offset))?;
+            for (hash, offset) in found {
+                if let Some(older) = self.keys.put(*hash, *offset)? {
+                    self.superseded.mark(older);
+                }
+            }
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ mod output;
 mod rewrite;
 mod round;
 mod source;
+mod superseded;
 mod swap;
 mod transactions;
 

@@ -12,8 +12,7 @@ use crate::log::batch::{
 };
 use crate::log::compress::Compression;
 use crate::log::legacy::{LegacyMessages, LegacyRecord};
-use crate::log::reader::STORED_BYTES_MAX;
-use crate::log::reader::{ReadRecordError, RecordReader};
+use crate::log::reader::{ReadRecordError, STORED_BYTES_MAX, each_record};
 use crate::log::record::{Headers, Record};
 use crate::log::scan::StoredBatch;
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
@@ -40,15 +39,13 @@ pub(super) fn rewrite_batch(
     out: &mut Vec<u8>,
 ) -> Result<(), RewriteError> {
     let records = &batch.bytes()[HEADER_LEN..];
-    let mut reader = RecordReader::new(header, records, STORED_BYTES_MAX)?;
     let mut new = NewBatch::begin(new_horizon.or(header.delete_horizon()), out);
-    for kept in kept {
-        let Some(record) = reader.next() else { break };
-        let record = record?;
-        if *kept {
-            new.add(&record, record.timestamp(header), out);
+    let mut kept = kept.iter();
+    each_record(header, records, STORED_BYTES_MAX, |record| {
+        if kept.next().is_some_and(|kept| *kept) {
+            new.add(record, record.timestamp(header), out);
         }
-    }
+    })?;
     let header = match new_horizon {
         Some(horizon) => header.with_delete_horizon(horizon),
         None => *header,

@@ -12,6 +12,7 @@ use super::key_map::KeyMap;
 use super::mapping::Mapping;
 use super::output::Output;
 use super::source::{CleaningSource, SegmentScan};
+use super::superseded::Superseded;
 use super::swap::Replacement;
 use super::transactions::Transactions;
 use super::{CleanError, CleaningLimits, DirtyRange, Pace};
@@ -20,6 +21,10 @@ use crate::log::aborted;
 use crate::log::segment::{FileKind, Segment};
 use crate::types::{Offset, Timestamp};
 
+/// Bytes of the bits of superseded records beside those of the map: one for so many. A map of 128 MiB, which is full at five
+/// million keys, has bits for 67 million records beside it.
+const BITS_SHARE: usize = 16;
+
 /// A cleaning in progress.
 #[derive(Debug)]
 pub struct Round {
@@ -27,6 +32,7 @@ pub struct Round {
     range: DirtyRange,
     limits: CleaningLimits,
     keys: KeyMap,
+    superseded: Superseded,
     /// Everything below it is clean once the round is over.
     end: Offset,
     now: Timestamp,
@@ -53,8 +59,17 @@ impl Round {
         let seed = source.env.random.next_u64();
         let mut keys = KeyMap::new(limits.keys, Arc::clone(budget), seed);
         let read_bytes = limits.buffer_bytes;
-        let found = Vec::new();
-        let mapping = Mapping { source: &source, range, keys: &mut keys, read_bytes, pace, found };
+        let bits_max = limits.keys.bytes_max / BITS_SHARE;
+        let mut superseded = Superseded::new(range.from, bits_max, Arc::clone(budget));
+        let mapping = Mapping {
+            source: &source,
+            range,
+            keys: &mut keys,
+            superseded: &mut superseded,
+            read_bytes,
+            pace,
+            found: Vec::new(),
+        };
         let end = mapping.run()?;
         sync_sources(&source, range)?;
         let segments = source.segments_between(Offset::ZERO, end);
@@ -67,6 +82,7 @@ impl Round {
             range,
             limits,
             keys,
+            superseded,
             end,
             now,
             groups,
@@ -91,6 +107,7 @@ impl Round {
                 clean_end: self.end,
                 round_end: self.range.to,
                 keys: &self.keys,
+                superseded: &self.superseded,
                 producers: &self.source.producers,
             };
             let filter = (rules, &mut self.transactions, &mut self.tally);

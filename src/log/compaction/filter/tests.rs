@@ -1,10 +1,12 @@
 use super::*;
 use crate::config::{Codec, TimestampType};
 use crate::env::ByteBudget;
+use crate::log::batch::{compute_crc, set_crc};
 use crate::log::builder::{BatchBuilder, BatchTemplate};
 use crate::log::compaction::key_map::KeyMapLimits;
 use crate::log::compaction::last_records::LastRecord;
 use crate::log::compress::Compression;
+use crate::log::reader::RecordReader;
 use crate::log::scan::scan;
 use crate::log::test_bytes::{COMMIT_MARKER, from_hex};
 use crate::types::{LeaderEpoch, ProducerEpoch, ProducerId};
@@ -53,9 +55,15 @@ fn commit(base: i64) -> Vec<u8> {
     marker
 }
 
+/// Bits for offsets from here on; none is marked.
+fn bits_from(from: i64) -> Superseded {
+    Superseded::new(Offset::new(from), 1 << 10, ByteBudget::new(1 << 20))
+}
+
 /// What a round knows.
 struct World {
     keys: KeyMap,
+    superseded: Superseded,
     producers: LastRecords,
     transactions: Transactions,
     now: Timestamp,
@@ -75,6 +83,7 @@ impl World {
         }
         Self {
             keys,
+            superseded: bits_from(i64::MAX),
             producers: LastRecords::default(),
             transactions: Transactions::default(),
             now: NOW,
@@ -85,7 +94,7 @@ impl World {
         }
     }
 
-    fn pass_all(&mut self, batches: &[u8]) -> (Vec<u8>, Vec<AbortedEntry>) {
+    fn filter(&mut self) -> Filter<'_> {
         let rules = Rules {
             now: self.now,
             delete_retention_ms: RETENTION_MS,
@@ -93,9 +102,14 @@ impl World {
             clean_end: Offset::new(self.clean_end),
             round_end: Offset::new(self.round_end),
             keys: &self.keys,
+            superseded: &self.superseded,
             producers: &self.producers,
         };
-        let mut filter = Filter::new(rules, &mut self.transactions, &mut self.tally);
+        Filter::new(rules, &mut self.transactions, &mut self.tally)
+    }
+
+    fn pass_all(&mut self, batches: &[u8]) -> (Vec<u8>, Vec<AbortedEntry>) {
+        let mut filter = self.filter();
         let (mut out, mut aborted) = (Vec::new(), Vec::new());
         for (_, batch) in scan(batches) {
             aborted.extend(filter.pass(&batch, &mut out).expect("it can be read"));
@@ -378,17 +392,10 @@ fn a_commit_marker_stays_while_its_data_does() {
 fn a_batch_that_cannot_be_read_is_named_as_such() {
     let mut bytes = plain(10, &[kv("a", "1")]);
     bytes[57..61].copy_from_slice(&2_i32.to_be_bytes());
+    let crc = compute_crc(&bytes);
+    set_crc(&mut bytes, crc);
     let mut world = World::new(&[]);
-    let rules = Rules {
-        now: world.now,
-        delete_retention_ms: RETENTION_MS,
-        keep_legacy_tombstones: true,
-        clean_end: Offset::new(1_000),
-        round_end: Offset::new(1_000),
-        keys: &world.keys,
-        producers: &world.producers,
-    };
-    let mut filter = Filter::new(rules, &mut world.transactions, &mut world.tally);
+    let mut filter = world.filter();
     let stored = StoredBatch::first(&bytes).expect("framed");
     let problem = filter.pass(&stored, &mut Vec::new()).expect_err("a record is missing");
     assert!(matches!(problem, BatchProblem::Records(_)), "{problem}");
@@ -431,4 +438,49 @@ fn old_tombstones_go_by_the_age_of_their_segment() {
     assert_eq!(header(&kept).delete_horizon(), Some(horizon), "from now on it has a horizon");
     world.keep_legacy_tombstones = false;
     assert!(world.pass(&log).is_empty());
+}
+
+/// As a mapping leaves it: every record below the newest of its key is marked.
+fn knowing_offsets(newest: &[(&str, i64)], superseded: &[i64]) -> World {
+    let mut world = World::new(newest);
+    world.superseded = bits_from(0);
+    superseded.iter().for_each(|offset| world.superseded.mark(Offset::new(*offset)));
+    world
+}
+
+#[test]
+fn where_offsets_tell_what_is_superseded_the_same_stays() {
+    let newest = [("a", 7), ("b", 5), ("c", 6)];
+    let tombstone = (Some("c"), None);
+    let batches = [
+        plain(0, &[kv("a", "1"), kv("b", "1")]),
+        plain(2, &[kv("a", "2"), (None, Some("no key")), kv("a", "3")]),
+        batch(5, &[kv("b", "2"), tombstone, kv("a", "4")], of_producer(3)),
+    ];
+    for codec in [Codec::None, Codec::Zstd] {
+        let packed = batch(
+            8,
+            &[kv("x", "1"), (None, Some("no key")), kv("y", "1")],
+            BatchTemplate { compression: Compression::default_of(codec), ..of_producer(4) },
+        );
+        let all = [batches.concat(), packed].concat();
+        let looked_up = World::new(&newest).pass(&all);
+        let mut world = knowing_offsets(&newest, &[0, 1, 2, 4]);
+        assert_eq!(world.pass(&all), looked_up, "{codec:?}");
+        assert_eq!(world.tally.records_kept, 5);
+        assert_eq!(world.tally.records_read, 11);
+    }
+}
+
+#[test]
+fn a_batch_that_stays_in_part_is_verified_where_offsets_tell_what_goes() {
+    let mut damaged = plain(0, &[kv("a", "1"), kv("b", "1")]);
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    let mut world = knowing_offsets(&[("a", 9)], &[0]);
+    let (stored, mut out) = (StoredBatch::first(&damaged).expect("framed"), Vec::new());
+    let mut filter = world.filter();
+    let problem = filter.pass(&stored, &mut out).expect_err("its checksum is wrong");
+    assert!(matches!(problem, BatchProblem::Damage(_)), "{problem}");
+    assert!(out.is_empty());
 }
