@@ -201,6 +201,11 @@ impl DataDirectory {
         &self.env
     }
 
+    /// What the broker counts.
+    pub fn metrics(&self) -> &Metrics {
+        &self.failures.metrics
+    }
+
     /// True once a write or sync failed.
     pub fn is_offline(&self) -> bool {
         self.offline.get().is_some()

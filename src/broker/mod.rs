@@ -29,6 +29,7 @@ mod partition;
 mod produce;
 mod producer_ids;
 mod recovering;
+mod recovery_progress;
 mod registry;
 mod room;
 mod stalls;

@@ -58,6 +58,7 @@ impl Recovering {
             directory = %directory.path().display(), partitions = recovering.total, threads,
             "{why}; partitions are served as they are done, and first when they are asked for"
         );
+        directory.metrics().recovery_logs_left.add(recovering.total as i64);
         for _ in 0..threads {
             let recovering = Arc::clone(&recovering);
             // Detached on purpose: it ends with its list or at shutdown.
@@ -80,6 +81,7 @@ impl Recovering {
 
     fn one_is_done(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.directory.metrics().recovery_logs_left.decrement();
         let reports = |done: usize| done * REPORTS / self.total;
         if reports(done) == reports(done - 1) {
             return;
@@ -88,7 +90,8 @@ impl Recovering {
         let seconds = self.clock.monotonic().saturating_sub(self.began).as_secs_f64();
         let failed = self.failed.load(Ordering::Relaxed);
         if done < self.total {
-            tracing::info!(%directory, done, of = self.total, seconds, "recovering");
+            let percent = done * 100 / self.total;
+            tracing::info!(%directory, percent, done, of = self.total, seconds, "recovering");
         } else {
             tracing::info!(%directory, partitions = done, failed, seconds, "recovered");
         }

@@ -11,6 +11,7 @@ use super::format::leader_epochs;
 use super::index::{EntryCounts, SegmentIndex};
 use super::log::{Log, Unsynced};
 use super::partition_directory::PartitionDirectory;
+use super::progress::{RecoveryProgress, Unwatched};
 use super::recovery::{Loaded, Recovery};
 use super::segment::{Segment, SegmentFiles, SegmentList};
 use super::sweep;
@@ -99,6 +100,11 @@ impl Log {
     /// Opens the log in a directory, recovering it as `args.start` says. Blocks. A new log gets its directory here, its
     /// first file at the first append.
     pub fn open(args: OpenLog) -> Result<Self, OpenError> {
+        Self::open_watched(args, &Unwatched)
+    }
+
+    /// As [`Log::open`]; `progress` hears how far a recovery is.
+    pub fn open_watched(args: OpenLog, progress: &dyn RecoveryProgress) -> Result<Self, OpenError> {
         let directory: Arc<Path> = args.directory.clone().into();
         let failed = |source| OpenError::Io { directory: args.directory.clone(), source };
         let files = args.env.files.as_ref();
@@ -106,7 +112,8 @@ impl Log {
         let names = sweep::finish_replacements(files, &directory, found.names).map_err(failed)?;
         let saved_epochs = Arc::new(read_epochs(files, &directory)?);
 
-        let mut recovery = Recovery::new(&args, Arc::clone(&directory), names, &saved_epochs);
+        let listed = (Arc::clone(&directory), names);
+        let mut recovery = Recovery::new(&args, listed, &saved_epochs, progress);
         let loaded = recovery.run().map_err(failed)?;
         let log_end = loaded.log_end;
         let unsynced = recovery.take_unsynced();

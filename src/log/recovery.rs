@@ -21,6 +21,7 @@ use super::lost::have_seen_markers;
 use super::marker::read_marker;
 use super::open::{LogStartCheckpoint, OpenLog, StartMode, unborn_segment};
 use super::producers::Producers;
+use super::progress::RecoveryProgress;
 use super::scan::StoredBatch;
 use super::segment::{FileKind, Segment};
 use super::snapshots::SnapshotFiles;
@@ -52,6 +53,7 @@ pub(super) struct Recovery<'a> {
     /// The state at an offset, kept from one recovered segment to the next.
     pub(super) carried: Option<(Offset, Producers)>,
     pub(super) unsynced: Unsynced,
+    progress: &'a dyn RecoveryProgress,
 }
 
 /// The last segment as it was found or made, and where it ends.
@@ -65,9 +67,9 @@ struct Ended {
 impl<'a> Recovery<'a> {
     pub(super) fn new(
         args: &'a OpenLog,
-        directory: Arc<Path>,
-        names: BTreeSet<String>,
+        (directory, names): (Arc<Path>, BTreeSet<String>),
         epochs: &Epochs,
+        progress: &'a dyn RecoveryProgress,
     ) -> Self {
         let snapshots = SnapshotFiles::among(&names, Arc::clone(&args.env.files), &directory);
         Self {
@@ -79,6 +81,7 @@ impl<'a> Recovery<'a> {
             snapshots,
             carried: None,
             unsynced: Unsynced::default(),
+            progress,
         }
     }
 
@@ -147,6 +150,7 @@ impl<'a> Recovery<'a> {
 
     /// Goes through the segments in order, up to the end of the log: the last one, or the first that had to be cut.
     fn load(&mut self, found: Vec<FoundSegment>) -> io::Result<(Vec<Arc<Segment>>, Option<Ended>)> {
+        self.tell_what_is_to_be_scanned(&found);
         let mut sealed = Vec::new();
         let mut rest = found.into_iter().peekable();
         while let Some(segment) = rest.next() {
@@ -170,6 +174,22 @@ impl<'a> Recovery<'a> {
             sealed.push(Arc::new(ended.active.sealed()));
         }
         Ok((sealed, None))
+    }
+
+    fn tell_what_is_to_be_scanned(&self, found: &[FoundSegment]) {
+        let next_bases = found.iter().skip(1).map(|next| Some(next.segment.base)).chain([None]);
+        let is_scanned = |(segment, next_base): &(&FoundSegment, Option<Offset>)| {
+            segment.must_be_rebuilt || self.is_dirty(*next_base)
+        };
+        let scanned = found.iter().zip(next_bases).filter(is_scanned);
+        let (mut segments, mut bytes) = (0, 0);
+        for (segment, _) in scanned {
+            segments += 1;
+            bytes += segment.len;
+        }
+        if segments > 0 {
+            self.progress.begins(segments, bytes);
+        }
     }
 
     /// Was the segment before `next_base` (the last one, if there is none) perhaps not whole on disk? One that ends right at the
@@ -252,6 +272,7 @@ impl<'a> Recovery<'a> {
             log_end = batch.last_offset().plus(1);
             aborted.extend(self.take_in(&batch, &mut producers));
             active.written(&to_incoming(&batch), &self.args.settings);
+            self.progress.scanned(batch.bytes().len() as u64);
         }
         let was_cut = active.position < found.len;
         if was_cut {
@@ -260,6 +281,7 @@ impl<'a> Recovery<'a> {
         self.write_beside(&mut active, &aborted, &producers)?;
         self.snapshots.write(log_end, &producers, &mut self.unsynced)?;
         self.carried = Some((log_end, producers));
+        self.progress.segment_done();
         Ok(Ended { active, log_end, was_cut })
     }
 

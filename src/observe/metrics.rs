@@ -76,6 +76,10 @@ metrics! {
     transactions_aborted: PerLabel<AbortCause, Counter> = "highwater_transactions_aborted_total", "Transactions whose abort was written down, by cause.";
     transactional_ids_expired: Counter = "highwater_transactional_ids_expired_total", "Transactional ids forgotten after transactional.id.expiration.ms.";
 
+    recovery_logs_left: Gauge = "kafka_log_logmanager_remaininglogstorecover", "Logs that are still to be recovered after an unclean stop.";
+    recovery_segments_left: Gauge = "kafka_log_logmanager_remainingsegmentstorecover", "Segments still to be scanned of the logs that are being recovered.";
+    recovery_bytes_left: Gauge = "highwater_recovery_remaining_bytes", "Bytes still to be scanned of the logs that are being recovered.";
+
     segments_deleted: Counter = "highwater_segments_deleted_total", "Segments deleted by retention.";
 
     moves_running: Gauge = "highwater_directory_moves", "Partitions on their way to another log directory.";
@@ -86,6 +90,7 @@ metrics! {
     cleaner_max_dirty_percent: Gauge = "kafka_log_logcleanermanager_max_dirty_percent", "Dirty share of the dirtiest log when the cleaner last chose one.";
     cleaner_running: Gauge = "highwater_cleaner_running", "Logs that are being cleaned.";
     cleaner_round_seconds: Durations = "highwater_cleaner_round_duration_seconds", "Duration of the cleaning of a log.";
+    cleaner_bytes_left: Gauge = "highwater_cleaner_remaining_bytes", "Bytes still to be read for the logs that are being cleaned; what is dirty is read twice.";
     cleaner_bytes_read: Counter = "highwater_cleaner_bytes_read_total", "Bytes of batches that the cleaner rewrote, as they were before.";
     cleaner_bytes_written: Counter = "highwater_cleaner_bytes_written_total", "Bytes of batches that were left of them.";
     cleaner_records_removed: Counter = "highwater_cleaner_records_removed_total", "Records that the cleaner removed, but for those of aborted transactions.";

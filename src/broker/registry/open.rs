@@ -8,6 +8,7 @@ use super::ClosedPartition;
 use crate::broker::data_directory::DataDirectory;
 use crate::broker::found_partitions::set_stray;
 use crate::broker::partition::Partition;
+use crate::broker::recovery_progress::LogRecovery;
 use crate::env;
 use crate::log::{Log, LogStartCheckpoint, OpenError, OpenLog, StartMode};
 use crate::metadata::DirectoryAssignment;
@@ -147,8 +148,10 @@ impl ClosedPartition {
             return Err(OpenPartitionError::Offline);
         }
         let path = directory.path().join(self.name().to_string());
-        let mut log = Log::open(OpenLog {
-            env: directory.env().clone(),
+        let env = directory.env();
+        let progress = LogRecovery::new(directory.metrics(), env.clock.as_ref(), &path);
+        let args = OpenLog {
+            env: env.clone(),
             directory: path.clone(),
             topic_id: self.topic.id,
             settings: Arc::clone(&self.topic.policy().settings),
@@ -157,7 +160,8 @@ impl ClosedPartition {
             start: found.start,
             log_start: found.log_start,
             log_start_checkpoint: found.log_start_checkpoint,
-        })?;
+        };
+        let mut log = Log::open_watched(args, &progress)?;
         self.look_for_lost_end(directory, log.view().log_end);
         // What recovery kept may be in the page cache alone, and consumers are about to see it.
         sync_whole(directory, &mut log, &path)?;
