@@ -183,6 +183,55 @@ async fn a_damaged_log_is_left_alone_and_the_others_are_cleaned() {
     life.stop().await;
 }
 
+/// A node whose cleaner maps so many keys at a time.
+fn node_that_maps(keys: usize) -> Node {
+    // A slot has 24 bytes, and one of them stays free.
+    node(&[("log.cleaner.dedupe.buffer.size", &(24 * (keys + 1)).to_string())])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_with_more_keys_than_the_map_takes_is_cleaned_in_several_passes() {
+    let node = node_that_maps(KEYS - 1);
+    let life = node.start();
+    life.create("t", 1, COMPACT);
+    send(&life, "t", 0, 100).await;
+    cleaned(&node, &life, "t", |left| left < 20).await;
+    let expected: BTreeMap<usize, String> =
+        (95..100).map(|number: usize| (number % KEYS, number.to_string())).collect();
+    assert_eq!(newest(&life.values("t", 0, 0).await), expected);
+    assert!(*node.faults.cleaner_checkpoints.borrow() > 10, "each pass says how far it came");
+    assert_eq!(life.broker.metrics.cleaner_uncleanable.of_all(), 0);
+    life.stop().await;
+    node.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_with_more_keys_than_the_map_takes_is_left_alone_and_told_of() {
+    let node = node_that_maps(KEYS - 1);
+    let life = node.start();
+    life.create("bad", 1, COMPACT);
+    let mut batch = BatchBuilder::new(BatchTemplate::default());
+    for key in 0..=KEYS {
+        batch.append(Timestamp::new(now()), Some(format!("k{key}").as_bytes()), Some(b"value"));
+    }
+    let batch = batch.build().unwrap();
+    for _ in 0..20 {
+        life.send("bad", 0, Acks::All, &batch).await.expect("acknowledged");
+    }
+    life.create("good", 1, COMPACT);
+    for round in 0..2 {
+        send(&life, "good", 100 * round, 100).await;
+        cleaned(&node, &life, "good", |left| left < 20).await;
+    }
+    let mut metrics = String::new();
+    life.broker.metrics.expose(&mut metrics);
+    let row = "kafka_log_logcleanermanager_uncleanable_partitions_count{reason=\"keys\"} 1";
+    assert!(metrics.contains(row), "{metrics}");
+    assert_eq!(life.values("bad", 0, 0).await.len(), 20 * (KEYS + 1));
+    life.stop().await;
+    assert!(metrics.contains("highwater_cleaner_remaining_bytes "), "{metrics}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_room_a_log_is_cleaned_later() {
     let node = node(&[]);

@@ -1,6 +1,7 @@
-//! How fast a round goes (`log.cleaner.io.max.bytes.per.second`), and whether it goes on.
+//! How fast a round goes (`log.cleaner.io.max.bytes.per.second`), whether it goes on, and how far it is.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -9,6 +10,7 @@ use super::CleaningQueue;
 use crate::broker::partition::Partition;
 use crate::env::Clock;
 use crate::log::compaction::{Pace, Stop};
+use crate::observe::Gauge;
 
 /// Bytes between two looks at clock and state: some tens of microseconds of work.
 const STEP_BYTES: u64 = 64 << 10;
@@ -47,6 +49,39 @@ pub(super) struct RoundPace<'p> {
     pub(super) bytes_per_second: f64,
     /// Moved since the last look.
     pub(super) moved: Mutex<u64>,
+    pub(super) left: BytesLeft<'p>,
+}
+
+/// What a round still has to read, as part of a gauge; nothing once it is over.
+#[derive(Debug)]
+pub(super) struct BytesLeft<'m> {
+    gauge: &'m Gauge,
+    bytes: AtomicU64,
+}
+
+impl<'m> BytesLeft<'m> {
+    pub(super) fn new(gauge: &'m Gauge, bytes: u64) -> Self {
+        gauge.add(signed(bytes));
+        Self { gauge, bytes: AtomicU64::new(bytes) }
+    }
+
+    fn read(&self, bytes: u64) {
+        // One thread works on a round, so nothing changes in between.
+        let left = self.bytes.load(Ordering::Relaxed);
+        let bytes = bytes.min(left);
+        self.bytes.store(left - bytes, Ordering::Relaxed);
+        self.gauge.add(-signed(bytes));
+    }
+}
+
+impl Drop for BytesLeft<'_> {
+    fn drop(&mut self) {
+        self.gauge.add(-signed(*self.bytes.get_mut()));
+    }
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 impl RoundPace<'_> {
@@ -68,6 +103,10 @@ impl Pace for RoundPace<'_> {
             return Ok(());
         }
         self.look(std::mem::take(&mut moved))
+    }
+
+    fn has_read(&self, bytes: u64) {
+        self.left.read(bytes);
     }
 }
 
@@ -91,6 +130,18 @@ mod tests {
             Duration::from_millis(100),
             "idle time is no credit"
         );
+    }
+
+    #[test]
+    fn what_is_left_of_a_round_falls_and_goes_with_it() {
+        let gauge = Gauge::default();
+        let (first, second) = (BytesLeft::new(&gauge, 100), BytesLeft::new(&gauge, 50));
+        first.read(70);
+        assert_eq!(gauge.get(), 80);
+        second.read(60);
+        assert_eq!(gauge.get(), 30, "never less than nothing");
+        drop((first, second));
+        assert_eq!(gauge.get(), 0);
     }
 
     #[test]

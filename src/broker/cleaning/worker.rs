@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::pace::{RoundPace, Throttle};
+use super::pace::{BytesLeft, RoundPace, Throttle};
 use super::{CleaningQueue, choice};
 use crate::broker::agenda::{Agenda, Job};
 use crate::broker::partition::Partition;
@@ -15,7 +15,7 @@ use crate::config::CleanerSettings;
 use crate::env::{ByteBudget, Env, lower_thread_priority};
 use crate::log::compaction::{
     Assessment, CleanError, CleaningLimits, KeyMapLimits, ReplaceError, Replacement, Round,
-    Standing, assess,
+    Standing, Tally, assess,
 };
 use crate::observe::{CleaningFailure, Metrics};
 use crate::storage::Checkpoint;
@@ -201,13 +201,16 @@ impl Worker {
             throttle: &self.tools.throttle,
             bytes_per_second: settings.io_max_bytes_per_second,
             moved: Mutex::new(0),
+            left: BytesLeft::new(
+                &self.tools.metrics.cleaner_bytes_left,
+                assessment.clean_bytes + 2 * assessment.cleanable_bytes,
+            ),
         };
         let source = partition.lock().log.cleaning_source();
         let limits = self.tools.limits(&settings);
         let budget = &self.tools.budget;
         let mut round = Round::begin(source, assessment.range, limits, budget, &pace)?;
         let replaced = self.replace_all(partition, &mut round, &pace);
-        self.count(&round);
         replaced?;
         partition.cleaning().set_cleaned_to(round.end());
         self.write_checkpoints(partition);
@@ -221,10 +224,13 @@ impl Worker {
         round: &mut Round,
         pace: &RoundPace<'_>,
     ) -> Result<(), CleanError> {
-        while let Some(replacement) = round.next(pace)? {
+        loop {
+            let before = round.tally();
+            let next = round.next(pace);
+            self.count(before, round.tally());
+            let Some(replacement) = next? else { return Ok(()) };
             self.replace(partition, &replacement)?;
         }
-        Ok(())
     }
 
     fn replace(
@@ -272,11 +278,13 @@ impl Worker {
         }
     }
 
-    fn count(&self, round: &Round) {
-        let (metrics, tally) = (&self.tools.metrics, round.tally());
-        metrics.cleaner_bytes_read.add(tally.bytes_read);
-        metrics.cleaner_bytes_written.add(tally.bytes_kept);
-        metrics.cleaner_records_removed.add(tally.records_read.saturating_sub(tally.records_kept));
+    /// After each group of segments: a large log takes a while.
+    fn count(&self, before: Tally, now: Tally) {
+        let metrics = &self.tools.metrics;
+        let removed = |tally: Tally| tally.records_read.saturating_sub(tally.records_kept);
+        metrics.cleaner_bytes_read.add(now.bytes_read - before.bytes_read);
+        metrics.cleaner_bytes_written.add(now.bytes_kept - before.bytes_kept);
+        metrics.cleaner_records_removed.add(removed(now) - removed(before));
     }
 
     fn tell(&self, partition: &Partition, assessment: &Assessment, round: &Round, began: Duration) {

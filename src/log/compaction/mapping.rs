@@ -71,6 +71,7 @@ impl Mapping<'_> {
         loop {
             let Some(batch) = scan.next()? else { return Ok(None) };
             let (len, last_offset) = (batch.bytes().len(), batch.last_offset());
+            self.pace.has_read(len as u64);
             self.pace.go_on(len as u64).map_err(|_| CleanError::Stopped)?;
             if let Err(damage) = batch.verify() {
                 return Err(scan.damaged(len, damage));

@@ -57,6 +57,9 @@ pub struct CleaningLimits {
 pub trait Pace: Debug {
     /// Bytes were read or are to be written: waits as long as a limit on them says. An error ends the round.
     fn go_on(&self, bytes: u64) -> Result<(), Stop>;
+
+    /// So many bytes of the log were read: each of the dirty part twice in a round, each of the clean part once.
+    fn has_read(&self, _bytes: u64) {}
 }
 
 /// The round shall not go on.

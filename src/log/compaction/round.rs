@@ -170,6 +170,7 @@ impl SegmentWork<'_> {
             if let Some(entry) = aborted {
                 output.append_aborted(&entry)?;
             }
+            self.pace.has_read(len as u64);
             let moved = (len + kept.len()) as u64;
             self.pace.go_on(moved).map_err(|_| CleanError::Stopped)?;
         }
