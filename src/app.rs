@@ -26,6 +26,10 @@ pub use understanding::{Claimed, Understanding};
 /// After a stop was asked for: how long requests that have begun may take to be answered.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
+/// Of so many parts of the memory that the system allows, the budget may have [`BUDGET_PARTS`].
+const LIMIT_PARTS: u64 = 8;
+const BUDGET_PARTS: u64 = 3;
+
 /// What a broker starts from.
 #[derive(Debug)]
 pub struct StartArgs {
@@ -191,6 +195,24 @@ async fn bind_gateway(settings: &BrokerSettings) -> Result<Option<BoundGateway>,
         Ok(bound) => Ok(Some(bound)),
         Err(source) => Err(StartError::Http { address, source }),
     }
+}
+
+/// Settings whose budget leaves room for everything else where the system kills whoever takes more than `limit_bytes`: code,
+/// stacks, and what freed memory leaves in gaps.
+pub fn within_memory_limit(settings: BrokerSettings, limit_bytes: Option<u64>) -> BrokerSettings {
+    let most = limit_bytes.map_or(usize::MAX, |limit| {
+        usize::try_from(limit / LIMIT_PARTS * BUDGET_PARTS).unwrap_or(usize::MAX)
+    });
+    if settings.memory_bytes <= most {
+        return settings;
+    }
+    tracing::info!(
+        asked = settings.memory_bytes,
+        budget = most,
+        limit = limit_bytes,
+        "highwater.memory.bytes is lowered to what the limit of the control group leaves room for"
+    );
+    BrokerSettings { memory_bytes: most, ..settings }
 }
 
 /// What was changed while an earlier life of the broker ran, and can be changed only at a start.

@@ -74,9 +74,12 @@ fn run_broker(env: &Env, arguments: &BrokerArguments) -> Result<ExitCode, Failur
     if let Err(error) = env::raise_descriptor_limit() {
         tracing::warn!(%error, "the limit of open files cannot be raised");
     }
+    let settings = app::within_memory_limit(loaded.settings, env::memory_limit());
+    // Before there are threads: each would get an arena.
+    env::bound_allocator(settings.memory_bytes);
     let runtime =
         runtime().map_err(|e| Failure::new(1, format!("the runtime cannot start: {e}")))?;
-    let ended = runtime.block_on(serve(env, loaded.settings));
+    let ended = runtime.block_on(serve(env, settings));
     // Whatever still runs now has outlived the time that a stop may take.
     runtime.shutdown_background();
     drop(logging);

@@ -7,6 +7,7 @@ mod budget;
 mod clock;
 mod disk;
 mod files;
+mod memory;
 mod no_room;
 mod overlay;
 mod process;
@@ -23,11 +24,12 @@ pub use files::{
     Cached, DirEntry, DiskSpace, EntryKind, File, FileLock, FileStat, FileSystem, LockError,
     OpenMode, write_atomically,
 };
+pub use memory::{bound_allocator, give_memory_back, memory_limit};
 pub use no_room::{is_no_room, is_of_a_name};
 pub use overlay::{Change, Overlay};
 pub use process::{
-    ProcessUsage, descriptor_limit, give_memory_back, host_name, process_usage,
-    raise_descriptor_limit, variables, voluntary_switches,
+    ProcessUsage, descriptor_limit, host_name, process_usage, raise_descriptor_limit, variables,
+    voluntary_switches,
 };
 pub use random::{Random, SeededRandom, SystemRandom};
 pub use shutdown::Shutdown;

@@ -18,17 +18,6 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Gives the system memory that was freed and lies between what is in use: chunks of many sizes come and go, and the allocator keeps
-/// the pages of the gaps. Takes milliseconds, and whoever allocates meanwhile may wait for as long.
-pub fn give_memory_back() {
-    // Other allocators look after that themselves.
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it may be called at any time from any thread.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 /// What the process uses; `None` where the system does not tell.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessUsage {

@@ -56,6 +56,20 @@ impl Process {
         Self::start_as(shell, directory, variables)
     }
 
+    /// The same in a control group, if there is one.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub(crate) fn start_in_group(
+        directory: &Path,
+        variables: &[(&str, &str)],
+        group: Option<&Path>,
+    ) -> Self {
+        let Some(group) = group else { return Self::start_as(command(), directory, variables) };
+        let enter = format!("echo $$ > {}/cgroup.procs; exec \"$0\" \"$@\"", group.display());
+        let mut shell = command_of("sh");
+        shell.args(["-c", &enter, BINARY]);
+        Self::start_as(shell, directory, variables)
+    }
+
     fn start_as(mut command: Command, directory: &Path, variables: &[(&str, &str)]) -> Self {
         let mut child = command
             .args(["--listen", "127.0.0.1:0", "--data-dir"])

@@ -38,17 +38,7 @@ impl Connection {
     /// Sends a request. Answers come in the order of the requests.
     pub fn send<R: Request>(&mut self, version: i16, request: &R) -> io::Result<()> {
         self.correlation_id += 1;
-        let header = RequestHeader::default()
-            .with_request_api_key(R::KEY)
-            .with_request_api_version(version)
-            .with_correlation_id(self.correlation_id)
-            .with_client_id(Some(StrBytes::from_static_str("raw")));
-        let mut frame = BytesMut::zeroed(4);
-        header.encode(&mut frame, R::header_version(version)).expect("a header");
-        request.encode(&mut frame, version).expect("a request that has such a version");
-        let len = i32::try_from(frame.len() - 4).expect("a small request");
-        frame[..4].copy_from_slice(&len.to_be_bytes());
-        self.stream.write_all(&frame)
+        self.stream.write_all(&frame_of(self.correlation_id, version, request))
     }
 
     /// The next answer, which is that of an `R`.
@@ -64,4 +54,23 @@ impl Connection {
         assert!(!frame.has_remaining(), "bytes are left");
         Ok(answer)
     }
+}
+
+/// A request as bytes, for who reads no answer to it.
+pub fn frame<R: Request>(version: i16, request: &R) -> Vec<u8> {
+    frame_of(0, version, request).to_vec()
+}
+
+fn frame_of<R: Request>(correlation_id: i32, version: i16, request: &R) -> BytesMut {
+    let header = RequestHeader::default()
+        .with_request_api_key(R::KEY)
+        .with_request_api_version(version)
+        .with_correlation_id(correlation_id)
+        .with_client_id(Some(StrBytes::from_static_str("raw")));
+    let mut frame = BytesMut::zeroed(4);
+    header.encode(&mut frame, R::header_version(version)).expect("a header");
+    request.encode(&mut frame, version).expect("a request that has such a version");
+    let len = i32::try_from(frame.len() - 4).expect("a small request");
+    frame[..4].copy_from_slice(&len.to_be_bytes());
+    frame
 }

@@ -23,7 +23,8 @@ pub(super) const ROWS: &[Setting] = settings! {
             RUST_LOG goes first.";
     "highwater.memory.bytes": Bytes = "256MiB", at_least(1048576), High, read_only, acts
         => "The one budget of bytes for everything that grows with what clients send: request frames, decompression, \
-            cached tails, responses in flight, the state of coordinators.";
+            cached tails, responses in flight, the state of coordinators. Where the control group of the process has a \
+            limit of memory, at most three eighths of that: code, stacks and what freed memory leaves in gaps come on top.";
     "highwater.validation": String = "strict", one_of(&["strict", "fast"]), Medium, read_only, acts
         => "How batches from clients are checked. 'strict': every record is walked, compressed ones within a bound. \
             'fast': header, size and checksum; records are walked only where a setting needs it (compacted topics, \
