@@ -45,7 +45,7 @@ fn sync(log: &mut Log, disk: &SimulatedDisk) {
     let work = log.take_sync_work().expect("something was appended");
     work.files.iter().for_each(|file| file.sync().unwrap());
     work.directories.iter().for_each(|path| disk.sync_dir(path).unwrap());
-    log.synced(work.end);
+    log.synced(&work);
 }
 
 /// Names in the log directory.

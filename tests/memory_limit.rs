@@ -15,6 +15,7 @@
 #[path = "support/data_directories.rs"]
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod data_directories;
+#[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "support/group_requests.rs"]
 mod group_requests;
 #[allow(dead_code, reason = "each test uses a part of it")]

@@ -71,7 +71,7 @@ fn run(flags: &[&str], mount: &str, then: &str) -> std::process::Output {
 #[tokio::test(flavor = "multi_thread")]
 async fn inside_of_a_small_volume() {
     let Some(volume) = std::env::var_os(VOLUME).map(PathBuf::from) else { return };
-    let node = Node { directory: TempDir::new_in(&volume).unwrap(), ..Node::new() };
+    let node = Node { directories: TempDir::new_in(&volume).unwrap().into(), ..Node::new() };
     let life = node.start();
     life.create("t", 1, &[]);
     let kept = life.send_value("t", "kept").await;

@@ -16,6 +16,7 @@ mod clocks;
 mod damaged;
 mod full_volume;
 mod life;
+mod moves;
 mod no_room;
 mod panics;
 mod power_cuts;

@@ -40,8 +40,9 @@ impl DataDirectories {
 
     /// As [`DataDirectories::several`], and the metadata lies in a directory of its own.
     pub fn with_metadata_apart(count: usize) -> Self {
-        let metadata = Some(TempDir::new().expect("a directory for the test"));
-        Self { metadata, ..Self::several(count) }
+        let mut all = Self::several(count);
+        all.metadata = Some(TempDir::new().expect("a directory for the test"));
+        all
     }
 
     /// The first log directory.

@@ -159,7 +159,7 @@ async fn what_cannot_be_moved_is_answered_with_kafkas_codes() {
 /// Kafka answers REPLICA_NOT_AVAILABLE, and puts the partition there once it is created.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_that_is_not_there_yet_goes_where_it_was_sent_beforehand() {
-    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let directories = DataDirectories::several(2);
     let mut session = started(&directories).await;
     // `t` has one partition, so the next one would go to the other directory.
     let here = describe(&mut session, 4).await[0].0.clone();
