@@ -148,10 +148,24 @@ fn a_directory_that_a_start_refuses_ends_with_1_and_the_reason() {
 #[test]
 fn one_bad_partition_is_named_and_the_others_are_served() {
     let golden = Golden::unpack("clean-4.4", "data.tar.gz");
-    fs::write(golden.root().join("plain-0/leader-epoch-checkpoint"), "nonsense\n").unwrap();
+    let log = golden.root().join("plain-0/00000000000000000000.log");
+    fs::remove_file(&log).unwrap();
+    fs::create_dir(&log).unwrap();
     let found = check_json(golden.root());
     assert_eq!(found["notServed"].as_array().unwrap().len(), 1, "{found:#}");
     assert!(found["notServed"][0].as_str().unwrap().starts_with("plain-0: "), "{found:#}");
+}
+
+/// Kafka takes the whole log directory offline for it.
+#[test]
+fn a_damaged_checkpoint_of_epochs_is_a_repair() {
+    let golden = Golden::unpack("clean-4.4", "data.tar.gz");
+    fs::write(golden.root().join("plain-0/leader-epoch-checkpoint"), "nonsense\n").unwrap();
+    let found = check_json(golden.root());
+    assert_eq!(found["notServed"], serde_json::json!([]), "{found:#}");
+    let file = golden.root().join("plain-0/leader-epoch-checkpoint");
+    let told = format!("take {} away, which is damaged", file.display());
+    assert_eq!(found["repairs"], serde_json::json!([told]), "{found:#}");
 }
 
 #[test]

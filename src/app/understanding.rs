@@ -75,6 +75,15 @@ impl Understanding {
         self.metadata_alone
     }
 
+    /// Whether the first is none of the log directories that the node had in its last life.
+    pub fn has_metadata_where_no_logs_are(&self) -> bool {
+        let registered = self.image().broker(self.node_id()).map(|broker| &broker.log_dirs);
+        let (Some(registered), Some(id)) = (registered, self.directories[0].directory_id()) else {
+            return false;
+        };
+        self.directories.len() > 1 && !registered.is_empty() && !registered.contains(&id)
+    }
+
     /// Whose they are.
     pub fn node_id(&self) -> BrokerId {
         self.settings.node_id

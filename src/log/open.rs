@@ -205,8 +205,12 @@ fn read_epochs(files: &dyn FileSystem, directory: &Path) -> Result<Epochs, OpenE
     let file = directory.join(LEADER_EPOCHS);
     let io = |source| OpenError::Io { directory: directory.to_owned(), source };
     let Some(bytes) = files.read(&file).map_err(io)? else { return Ok(Epochs::default()) };
-    Ok(leader_epochs::decode(&bytes).map(Epochs::new).unwrap_or_else(|damage| {
+    leader_epochs::decode(&bytes).map(Epochs::new).or_else(|damage| {
         tracing::warn!(file = %file.display(), %damage, "a damaged checkpoint of leader epochs counts as lost");
-        Epochs::default()
-    }))
+        // Kafka takes the whole log directory offline for one, and starts without.
+        if let Err(error) = files.remove_file(&file) {
+            tracing::warn!(file = %file.display(), %error, "the damaged checkpoint stays");
+        }
+        Ok(Epochs::default())
+    })
 }

@@ -17,7 +17,7 @@ use super::CommandError;
 use super::arguments::{BrokerArguments, key_and_value};
 use crate::config::BrokerSettings;
 use crate::env::{Disk, FileSystem};
-use crate::storage::{Checkpoint, METADATA_DIRECTORY};
+use crate::storage::METADATA_DIRECTORY;
 
 /// Which directories.
 #[derive(Debug, Args)]
@@ -43,6 +43,15 @@ pub struct CheckArguments {
     json: bool,
 }
 
+/// How it is known which of the directories are for logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kinds {
+    /// Settings tell.
+    Told,
+    /// Directories were named, and one of them may hold nothing but the metadata.
+    Found,
+}
+
 pub(super) fn run(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), CommandError> {
     let disk: Arc<dyn FileSystem> = Arc::new(Disk);
     let settings = arguments.settings(disk.as_ref())?;
@@ -53,7 +62,8 @@ pub(super) fn run(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(),
             return Err(CommandError::Failed(text));
         }
     }
-    let report = trial::run(disk, settings)?;
+    let kinds = if arguments.directories.is_empty() { Kinds::Told } else { Kinds::Found };
+    let report = trial::run(disk, settings, kinds)?;
     if arguments.json {
         report.write_json(out)?
     } else {
@@ -74,20 +84,11 @@ impl CheckArguments {
         let mut set = self.set.clone();
         if !self.directories.is_empty() {
             let named = |path: &PathBuf| path.to_string_lossy().into_owned();
-            let has = |path: &&PathBuf, name: &str| {
-                files.stat(&path.join(name)).is_ok_and(|stat| stat.is_some())
-            };
-            let metadata = self.directories.iter().find(|path| has(path, METADATA_DIRECTORY));
-            // Every start writes checkpoints into all log directories, so one without is none.
-            let is_alone = |path: &&PathBuf| {
-                Some(*path) == metadata && !has(path, Checkpoint::RecoveryPoint.file_name())
-            };
-            let all = self.directories.iter();
-            let mut logs: Vec<String> = all.clone().filter(|p| !is_alone(p)).map(named).collect();
-            if logs.is_empty() {
-                logs = all.map(named).collect();
-            }
-            set.push(("log.dirs".to_owned(), logs.join(",")));
+            let metadata = self.directories.iter().find(|path| {
+                files.stat(&path.join(METADATA_DIRECTORY)).is_ok_and(|stat| stat.is_some())
+            });
+            let all: Vec<String> = self.directories.iter().map(named).collect();
+            set.push(("log.dirs".to_owned(), all.join(",")));
             set.extend(metadata.map(|path| ("metadata.log.dir".to_owned(), named(path))));
         }
         let arguments = BrokerArguments { config: self.config.clone(), set, ..Default::default() };

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::Kinds;
 use super::report::{DirectoryFound, GroupFound, Metadata, Report, TransactionFound};
 use super::written_by::written_by;
 use crate::app::{self, StartError, Understanding};
@@ -22,10 +23,11 @@ const SHARE_GROUP_STATE: &str = "__share_group_state";
 pub(super) fn run(
     disk: Arc<dyn FileSystem>,
     settings: BrokerSettings,
+    kinds: Kinds,
 ) -> Result<Report, CommandError> {
     let overlay = Arc::new(Overlay::new(disk));
     let env = Env { files: Arc::clone(&overlay) as Arc<dyn FileSystem>, ..Env::system() };
-    let understanding = match Understanding::read(&env, settings) {
+    let understanding = match understand(&env, settings, kinds) {
         Ok(understanding) => understanding,
         Err(refused) => return Ok(Report::refused(reasons(refused))),
     };
@@ -45,6 +47,22 @@ pub(super) fn run(
     }
     add_changes(&overlay, &mut report)?;
     Ok(report)
+}
+
+fn understand(
+    env: &Env,
+    settings: BrokerSettings,
+    kinds: Kinds,
+) -> Result<Understanding, StartError> {
+    let understanding = Understanding::read(env, settings.clone())?;
+    if kinds == Kinds::Told || !understanding.has_metadata_where_no_logs_are() {
+        return Ok(understanding);
+    }
+    // Let go of its locks first.
+    drop(understanding);
+    let mut settings = settings;
+    settings.log_dirs.retain(|path| *path != settings.metadata_log_dir);
+    Understanding::read(env, settings)
 }
 
 fn reasons(refused: StartError) -> Vec<String> {
@@ -191,6 +209,9 @@ fn add_changes(overlay: &Overlay, report: &mut Report) -> Result<(), CommandErro
                 report
                     .repairs
                     .push(format!("write {path}, without which Kafka sets the partition aside"));
+            }
+            Change::Removed if name.ends_with("-checkpoint") => {
+                report.repairs.push(format!("take {path} away, which is damaged"));
             }
             // An empty index of transactions only says that there are none.
             Change::Created(0) => {}
