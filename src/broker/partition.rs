@@ -13,10 +13,9 @@
 //! goes back, and nor does the last stable offset: a transaction begins at or above the high watermark, and holds it back until
 //! its marker is below.
 
+mod failing;
 mod rest;
 
-use std::error::Error;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -33,7 +32,6 @@ use super::sync_wait::SyncWait;
 use super::topic_partitions::{Slot, TopicPartitions};
 use super::topics::is_internal;
 use crate::config::{Durability, TopicSettings};
-use crate::env::is_of_a_name;
 use crate::log::batch::BatchHeader;
 use crate::log::{
     AppendError, Appended, CheckedBatch, Isolation, JoinGuard, Log, LogView, Origin, SyncWork,
@@ -479,69 +477,6 @@ impl Partition {
         }
         drop(appender);
         self.raise_synced_end(end, visible, taken.appended_bytes);
-    }
-
-    /// Ends every wait: the directory is offline, or the partition is gone.
-    pub fn abandon(&self) {
-        self.settle_waits(|_| true);
-        self.fetch_interests().wake_all();
-    }
-
-    /// The topic was deleted or the broker stops: refuses further appends and ends every wait.
-    pub fn retire(&self) {
-        // Under the lock: an append that was let in has finished.
-        let appender = self.appender.lock();
-        self.retired.store(true, Ordering::Release);
-        drop(appender);
-        self.abandon();
-    }
-
-    fn check_open(&self) -> Result<(), PartitionAppendError> {
-        if self.is_retired() {
-            return Err(PartitionAppendError::Retired);
-        }
-        if self.is_offline() {
-            return Err(PartitionAppendError::Offline);
-        }
-        Ok(())
-    }
-
-    fn append_failed(
-        &self,
-        appender: MutexGuard<'_, Appender>,
-        error: AppendError,
-    ) -> PartitionAppendError {
-        drop(appender);
-        match &error {
-            AppendError::Io(source) => self.fail("writing", source),
-            AppendError::NoRoom(source) => self.directory().append_refused(&self.name(), source),
-            _ => {}
-        }
-        error.into()
-    }
-
-    /// Something went wrong with its files (`what` says at what): if their names alone are to blame it takes no more appends, else its
-    /// directory goes offline. The topic may have been deleted, which moves files under whoever was still at work on them.
-    pub fn fail(&self, what: &str, source: &io::Error) {
-        if !is_of_a_name(source) {
-            return self.fail_directory(what, source);
-        }
-        if self.is_retired() || self.broken.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        tracing::error!(partition = %self.name(), %source, "{what} failed: the partition takes no more records until the next start");
-        self.appender.lock().log.end(source);
-        self.abandon();
-    }
-
-    /// Its files cannot be used (`what` says for what): takes the directory offline, unless the topic was deleted, which moves
-    /// them under whoever was still at work on them.
-    pub fn fail_directory(&self, what: &str, source: &dyn Error) {
-        if self.is_retired() {
-            return;
-        }
-        self.directory().fail(&format!("{what} {} failed: {source}", self.name()));
-        self.abandon();
     }
 
     /// A duplicate is answered as the original was, so its answer waits for the original's sync.
