@@ -187,7 +187,7 @@ fn sync(log: &mut Log) {
 }
 
 fn clean(log: &mut Log) -> Tally {
-    let standing = Standing { checkpoint: None, last_stable: log.view().log_end, now: NOW };
+    let standing = Standing { checkpoint: None, settled: log.view().log_end, now: NOW };
     let assessment = assess(log.view(), &settings(), &standing).expect("readable");
     let keys = KeyMapLimits { bytes_max: MAP_BYTES, load_factor: 0.9 };
     let limits = CleaningLimits { keys, buffer_bytes: BUFFER_BYTES };

@@ -151,6 +151,38 @@ async fn a_topic_that_becomes_compacted_is_cleaned() {
     life.stop().await;
 }
 
+/// What may be lost with the power does not take the place of what is on disk: where producers wait for no sync, the cleaner does.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_cleaned_before_it_is_synced() {
+    let node = node(&[]);
+    let life = node.start();
+    let by_time = [("highwater.durability", "os"), ("segment.ms", "1")];
+    let never = [("cleanup.policy", "delete"), ("retention.ms", "-1")];
+    life.create("t", 1, &[&never[..], &by_time, &COMPACT[2..]].concat());
+    let begin = now() - 1_000;
+    for number in 0..20 {
+        let mut batch = BatchBuilder::new(BatchTemplate::default());
+        let key = format!("k{}", number % KEYS as i64);
+        let time = Timestamp::new(begin + 10 * number);
+        batch.append(time, Some(key.as_bytes()), Some(number.to_string().as_bytes()));
+        let batch = batch.build().unwrap();
+        life.send("t", 0, Acks::All, &batch).await.expect("acknowledged");
+    }
+    assert_eq!(life.synced_end("t", 0).get(), 0, "the segments are nowhere near full");
+    let directory = node.path().join("t-0");
+    let (tell, told) = tokio::sync::oneshot::channel();
+    node.faults.before_directory_sync("t-0", move || {
+        let names = std::fs::read_dir(directory).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let _ = tell.send(names.filter(|name| name.ends_with(".cleaned")).collect::<Vec<_>>());
+    });
+    life.configure("t", &COMPACT[..1]);
+    assert_eq!(told.await.expect("a sync"), Vec::<String>::new(), "files of the cleaner");
+    cleaned(&node, &life, "t", |left| left <= KEYS + 1).await;
+    life.stop().await;
+    node.check();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_log_is_left_alone_and_the_others_are_cleaned() {
     let node = node(&[]);

@@ -110,7 +110,7 @@ impl Cleaning {
         let mut log = self.open();
         let standing = Standing {
             checkpoint: cleaned_to(&self.before, self.topic),
-            last_stable: log.view().log_end,
+            settled: log.view().log_end,
             now: self.time(),
         };
         let assessment = assess(log.view(), &self.settings(), &standing).unwrap();

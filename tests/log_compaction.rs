@@ -18,7 +18,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use highwater::config::{CleanupPolicy, Codec, TopicSettings};
-use highwater::env::{ByteBudget, Clock, Env, ManualClock, Random, SeededRandom};
+use highwater::env::{
+    ByteBudget, Clock, Env, FileSystem, ManualClock, OpenMode, Random, SeededRandom,
+};
 use highwater::log::batch::HEADER_LEN;
 use highwater::log::builder::{BatchBuilder, BatchTemplate};
 use highwater::log::compaction::{
@@ -274,9 +276,8 @@ impl World {
 
     /// One round, as the broker drives it.
     fn clean(&mut self, log: &mut Log) -> Result<(), CleanError> {
-        let stable = log.view().first_open.unwrap_or(self.synced).min(self.synced);
-        let standing =
-            Standing { checkpoint: self.checkpoint, last_stable: stable, now: self.clock.wall() };
+        let settled = log.view().first_open.unwrap_or(self.synced).min(self.synced);
+        let standing = Standing { checkpoint: self.checkpoint, settled, now: self.clock.wall() };
         let assessment = assess(log.view(), &self.settings, &standing).expect("readable");
         if !assessment.is_due(&self.settings) {
             return Ok(());
@@ -534,9 +535,9 @@ fn a_power_cut_at_any_step_of_a_round_leaves_the_log_whole() {
 
 /// A round on a disk that breaks in its middle; true if it came to its end before.
 fn cut_short(world: &mut World, log: &mut Log) -> bool {
-    let stable = log.view().first_open.unwrap_or(world.synced);
+    let settled = log.view().first_open.unwrap_or(world.synced);
     let (checkpoint, now) = (world.checkpoint, world.clock.wall());
-    let standing = Standing { checkpoint, last_stable: stable, now };
+    let standing = Standing { checkpoint, settled, now };
     let assessment = assess(log.view(), &world.settings, &standing).expect("readable");
     assert!(assessment.is_due(&world.settings));
     let tried = world.written.range_mut(..assessment.range.to.get());
@@ -555,4 +556,52 @@ fn cut_short(world: &mut World, log: &mut Log) -> bool {
             Err(_) => return false,
         }
     }
+}
+
+#[test]
+fn a_cleaned_segment_is_as_old_as_the_last_one_it_was_made_of() {
+    let (mut world, mut log) = dirty(0);
+    let sealed = log.active_base();
+    let mut ages = BTreeMap::new();
+    for (number, base) in (1..).zip(log_files(&world.disk)) {
+        let path = directory().join(format!("{base:020}.log"));
+        let file = world.disk.open(&path, OpenMode::ReadOnly).expect("there");
+        ages.insert(base, NOW.get() + number);
+        file.set_modified(Timestamp::new(NOW.get() + number)).expect("the disk works");
+    }
+    assert!(ages.len() > 3, "{ages:?}");
+    world.checkpoint = None;
+    world.clean(&mut log).expect("the disk works");
+    let left: Vec<i64> = log_files(&world.disk).filter(|base| *base < sealed.get()).collect();
+    assert!(left.len() < ages.len() - 1, "some became one: {left:?} of {ages:?}");
+    for (number, base) in left.iter().enumerate() {
+        let next = left.get(number + 1).copied().unwrap_or(sealed.get());
+        let last = ages.range(..next).next_back().expect("one at or below").1;
+        let path = directory().join(format!("{base:020}.log"));
+        let stat = world.disk.stat(&path).expect("readable").expect("there");
+        assert_eq!(stat.modified.get(), *last, "{base}");
+    }
+}
+
+/// Bases of the segments on disk.
+fn log_files(disk: &SimulatedDisk) -> impl Iterator<Item = i64> {
+    let names = disk.list(&directory()).expect("there").into_iter().map(|entry| entry.name);
+    names.filter_map(|name| name.strip_suffix(".log")?.parse().ok())
+}
+
+#[test]
+fn a_checkpoint_outside_the_log_counts_for_nothing() {
+    let (mut world, mut log) = dirty(0);
+    log.raise_log_start(Offset::new(7));
+    let end = log.view().log_end.get();
+    let dirty_from = |checkpoint: i64| {
+        let checkpoint = Some(Offset::new(checkpoint));
+        let standing = Standing { checkpoint, settled: world.synced, now: world.clock.wall() };
+        let assessment = assess(log.view(), &world.settings, &standing).expect("readable");
+        (assessment.range.from.get(), assessment.checkpoint_invalid)
+    };
+    assert_eq!([6, end + 1].map(dirty_from), [(7, true); 2], "below the start, above the end");
+    assert_eq!([7, end].map(dirty_from), [(7, false), (end, false)]);
+    world.checkpoint = Some(Offset::new(end + 1));
+    world.clean(&mut log).expect("it is cleaned from its start");
 }

@@ -513,9 +513,12 @@ impl Partition {
     }
 
     fn raise_synced_end(self: &Arc<Self>, end: Offset, visible: Visible, appended_bytes: u64) {
-        self.synced_end.fetch_max(end.get(), Ordering::AcqRel);
+        let before = self.synced_end.fetch_max(end.get(), Ordering::AcqRel);
         self.advance(visible, appended_bytes);
         self.settle_waits(|waited| waited <= end);
+        if before < end.get() && self.cleaning.take_waits_for_settled() {
+            self.consider_cleaning();
+        }
     }
 
     /// What consumers see once the high watermark has reached `end`.
@@ -538,7 +541,7 @@ impl Partition {
         let before = self.visible_bytes.fetch_max(appended_bytes, Ordering::AcqRel);
         let gained = usize::try_from(appended_bytes.saturating_sub(before)).unwrap_or(usize::MAX);
         let has_moved = stable > stable_before;
-        if has_moved && self.cleaning.take_waits_for_stable() {
+        if has_moved && self.cleaning.take_waits_for_settled() {
             self.consider_cleaning();
         }
         let gain = match has_moved {

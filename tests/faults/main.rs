@@ -12,6 +12,7 @@
 mod support;
 
 mod broken;
+mod cleaning;
 mod clocks;
 mod damaged;
 mod full_volume;

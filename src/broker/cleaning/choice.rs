@@ -29,7 +29,7 @@ mod tests {
             overdue_ms,
             checkpoint_invalid: false,
             next_look: None,
-            waits_for_stable: false,
+            waits_for_settled: false,
         }
     }
 

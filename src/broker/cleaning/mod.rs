@@ -1,7 +1,7 @@
 //! Cleaning of compacted logs, on threads of its own.
 //!
-//! A partition is looked at when something may have become dirty: a segment was sealed, the last stable offset moved that it
-//! waited for, a lag has ended, its settings changed, it was opened. It then stands in the queue until a thread has looked;
+//! A partition is looked at when something may have become dirty: a segment was sealed, a transaction ended or a sync was done
+//! that it waited for, a lag has ended, its settings changed, it was opened. It then stands in the queue until a thread has looked;
 //! of those that are due the dirtiest is cleaned first. A partition that nobody writes to is in no queue.
 //!
 //! A thread holds the partition's cleaning lock for the whole of a round, and the appender's for the renames at the end of

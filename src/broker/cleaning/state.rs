@@ -15,8 +15,8 @@ pub struct CleaningState {
     cleaned_to: AtomicI64,
     /// A look is planned or listed; what happens before it need not plan another.
     planned: AtomicBool,
-    /// The next move of the last stable offset calls for a look.
-    waits_for_stable: AtomicBool,
+    /// The end of a transaction, or the next sync, calls for a look.
+    waits_for_settled: AtomicBool,
     /// A look at this time is planned.
     next_look: AtomicI64,
     uncleanable: AtomicBool,
@@ -29,7 +29,7 @@ impl CleaningState {
             busy: Mutex::new(()),
             cleaned_to: AtomicI64::new(cleaned_to.unwrap_or(Offset::NONE).get()),
             planned: AtomicBool::new(false),
-            waits_for_stable: AtomicBool::new(false),
+            waits_for_settled: AtomicBool::new(false),
             next_look: AtomicI64::new(i64::MIN),
             uncleanable: AtomicBool::new(false),
         }
@@ -65,15 +65,15 @@ impl CleaningState {
         self.planned.store(false, Ordering::Release);
     }
 
-    /// True once after [`CleaningState::wait_for_stable`].
-    pub fn take_waits_for_stable(&self) -> bool {
+    /// True once after [`CleaningState::wait_for_settled`].
+    pub fn take_waits_for_settled(&self) -> bool {
         // The load first: every append comes here.
-        self.waits_for_stable.load(Ordering::Relaxed)
-            && self.waits_for_stable.swap(false, Ordering::AcqRel)
+        self.waits_for_settled.load(Ordering::Relaxed)
+            && self.waits_for_settled.swap(false, Ordering::AcqRel)
     }
 
-    pub(super) fn wait_for_stable(&self) {
-        self.waits_for_stable.store(true, Ordering::Release);
+    pub(super) fn wait_for_settled(&self) {
+        self.waits_for_settled.store(true, Ordering::Release);
     }
 
     /// True if no look is planned between `now` and `at`, so that one must be.

@@ -19,6 +19,7 @@ use crate::log::compaction::{
 };
 use crate::observe::{CleaningFailure, Metrics};
 use crate::storage::Checkpoint;
+use crate::types::Offset;
 
 /// Share of the byte budget that the maps of all threads may take together: one in so many bytes.
 const BUDGET_SHARE: usize = 4;
@@ -122,10 +123,11 @@ impl Worker {
         if is_out {
             return None;
         }
-        match self.assess(partition) {
+        let settled = settled_end(partition);
+        match self.assess(partition, settled) {
             Ok(assessment) if assessment.is_due(&settings) => Some(assessment),
             Ok(assessment) => {
-                self.plan_next_look(partition, &assessment);
+                self.plan_next_look(partition, &assessment, settled);
                 None
             }
             Err(error) => {
@@ -135,24 +137,27 @@ impl Worker {
         }
     }
 
-    fn assess(&self, partition: &Partition) -> Result<Assessment, CleanError> {
-        let ends = partition.ends();
+    fn assess(&self, partition: &Partition, settled: Offset) -> Result<Assessment, CleanError> {
         let standing = Standing {
             checkpoint: partition.cleaning().cleaned_to(),
-            last_stable: ends.last_stable_offset,
+            settled,
             now: self.tools.env.clock.wall(),
         };
         let settings = Arc::clone(&partition.topic().policy().settings);
-        assess(&ends.view, &settings, &standing).map_err(CleanError::of_read)
+        assess(&partition.ends().view, &settings, &standing).map_err(CleanError::of_read)
     }
 
-    fn plan_next_look(&self, partition: &Arc<Partition>, assessment: &Assessment) {
+    /// `settled` is what the assessment went by.
+    fn plan_next_look(&self, partition: &Arc<Partition>, assessment: &Assessment, settled: Offset) {
         let state = partition.cleaning();
-        if assessment.waits_for_stable {
-            let stable = partition.ends().last_stable_offset;
-            state.wait_for_stable();
+        if assessment.waits_for_settled {
+            state.wait_for_settled();
+            if partition.ends().last_stable_offset > partition.synced_end() {
+                // Where producers wait for no sync, one may not come for long.
+                partition.queue_sync();
+            }
             // It may have moved just before.
-            if partition.ends().last_stable_offset > stable && state.take_waits_for_stable() {
+            if settled_end(partition) > settled && state.take_waits_for_settled() {
                 partition.consider_cleaning();
             }
         }
@@ -185,7 +190,7 @@ impl Worker {
     fn clean_round(&self, partition: &Arc<Partition>) -> Result<(), CleanError> {
         let _busy = partition.cleaning().lock();
         let began = self.tools.env.clock.monotonic();
-        let assessment = self.assess(partition)?;
+        let assessment = self.assess(partition, settled_end(partition))?;
         let topic_settings = Arc::clone(&partition.topic().policy().settings);
         if partition.is_retired() || !assessment.is_due(&topic_settings) {
             return Ok(());
@@ -210,10 +215,10 @@ impl Worker {
         let limits = self.tools.limits(&settings);
         let budget = &self.tools.budget;
         let mut round = Round::begin(source, assessment.range, limits, budget, &pace)?;
-        let replaced = self.replace_all(partition, &mut round, &pace);
-        replaced?;
+        self.put_gaps_below_the_recovery_point(partition)?;
+        self.replace_all(partition, &mut round, &pace)?;
         partition.cleaning().set_cleaned_to(round.end());
-        self.write_checkpoints(partition);
+        self.write_checkpoint(partition);
         self.tell(partition, &assessment, &round, began);
         Ok(())
     }
@@ -267,14 +272,19 @@ impl Worker {
         }
     }
 
-    /// Before the cleaner's own: recovery must not take the gaps in what was cleaned for lost data, whatever the policy is by
-    /// then.
-    fn write_checkpoints(&self, partition: &Partition) {
-        for kind in [Checkpoint::RecoveryPoint, Checkpoint::Cleaner] {
-            if let Err(error) = self.tools.registry.write_checkpoint(&partition.directory(), kind) {
-                // The next start then cleans again what is clean.
-                tracing::warn!(checkpoint = kind.file_name(), %error, "checkpoint not written");
-            }
+    /// Recovery takes gaps above the recovery point for lost records once the policy is another one. Everything that is cleaned is on
+    /// disk; before there are gaps in it the next start must know that.
+    fn put_gaps_below_the_recovery_point(&self, partition: &Partition) -> Result<(), CleanError> {
+        let (registry, directory) = (&self.tools.registry, partition.directory());
+        let written = registry.write_checkpoint(&directory, Checkpoint::RecoveryPoint);
+        written.map_err(CleanError::of_write)
+    }
+
+    fn write_checkpoint(&self, partition: &Partition) {
+        let kind = Checkpoint::Cleaner;
+        if let Err(error) = self.tools.registry.write_checkpoint(&partition.directory(), kind) {
+            // The next start then cleans again what is clean.
+            tracing::warn!(checkpoint = kind.file_name(), %error, "checkpoint not written");
         }
     }
 
@@ -316,7 +326,6 @@ impl Worker {
                 partition.consider_cleaning();
                 return;
             }
-            CleanError::SourceSync(_) => return partition.fail_directory("cleaning", &error),
             CleanError::Damaged { .. } => CleaningFailure::Damaged,
             CleanError::KeysDoNotFit { .. } => CleaningFailure::Keys,
             CleanError::Read(_) | CleanError::Write(_) => CleaningFailure::Disk,
@@ -330,4 +339,9 @@ impl Worker {
             tracing::error!(partition = %partition.name(), reason, "the log cannot be cleaned until the next start");
         }
     }
+}
+
+/// Exclusive end of what is decided and on disk.
+fn settled_end(partition: &Partition) -> Offset {
+    partition.ends().last_stable_offset.min(partition.synced_end())
 }

@@ -66,6 +66,8 @@ impl ClosedPartition {
         }
         let partition = result?;
         self.slot.set_partition(Some(Arc::clone(&partition)));
+        // Not earlier: the checkpoints that the cleaner writes are of the partitions that are found open.
+        partition.consider_cleaning();
         Ok(partition)
     }
 
@@ -168,9 +170,7 @@ impl ClosedPartition {
         let topic = Arc::clone(&self.topic);
         let directory = Arc::clone(directory);
         let (slot, epoch) = (Arc::clone(&self.slot), self.leader_epoch);
-        let partition = Partition::new(topic, slot, directory, epoch, log, found.cleaned_to);
-        partition.consider_cleaning();
-        Ok(partition)
+        Ok(Partition::new(topic, slot, directory, epoch, log, found.cleaned_to))
     }
 
     /// Everything below the recovery point was on disk when that was written: it does not get lost in a crash.

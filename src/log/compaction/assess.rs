@@ -13,8 +13,9 @@ use crate::types::{Offset, Timestamp};
 pub struct Standing {
     /// From `cleaner-offset-checkpoint`.
     pub checkpoint: Option<Offset>,
-    /// Exclusive end of what is decided and durable.
-    pub last_stable: Offset,
+    /// Exclusive end of what is decided and on disk. A record goes because a newer one is there, so the newer one must be there for
+    /// good.
+    pub settled: Offset,
     /// The wall clock.
     pub now: Timestamp,
 }
@@ -34,8 +35,8 @@ pub struct Assessment {
     pub checkpoint_invalid: bool,
     /// When something changes by itself: a lag ends.
     pub next_look: Option<Timestamp>,
-    /// Dirty segments wait for the last stable offset.
-    pub waits_for_stable: bool,
+    /// Dirty segments wait for transactions to end, or for a sync.
+    pub waits_for_settled: bool,
 }
 
 /// A sealed segment as the plan sees it.
@@ -126,7 +127,7 @@ impl Plan<'_> {
     fn make(&self) -> Assessment {
         let too_young = self.first_too_young();
         let bound = too_young.map_or(self.active_base, |young| young.base);
-        let to = self.segment_start(self.standing.last_stable.min(bound)).max(self.from);
+        let to = self.segment_start(self.standing.settled.min(bound)).max(self.from);
         let is_empty = to <= self.from;
         let dirty = |facts: &&SegmentFacts| !is_empty && facts.end > self.from && facts.base < to;
         let clean = |facts: &&SegmentFacts| facts.base < self.from;
@@ -150,7 +151,7 @@ impl Plan<'_> {
             checkpoint_invalid: false,
             // A lag ends when it is exceeded.
             next_look: looks.min().map(|look| Timestamp::new(look.get() + 1)),
-            waits_for_stable: self.from < self.active_base && to < bound,
+            waits_for_settled: self.from < self.active_base && to < bound,
         }
     }
 

@@ -100,13 +100,11 @@ pub enum CleanError {
     /// The new files cannot be written; the log is as before.
     #[error("writing the cleaned segments failed: {0}")]
     Write(io::Error),
-    /// What was acknowledged may not be on disk: final for the log directory.
-    #[error("syncing the log failed: {0}")]
-    SourceSync(io::Error),
 }
 
 impl CleanError {
-    fn of_write(error: io::Error) -> Self {
+    /// Of a failed write.
+    pub fn of_write(error: io::Error) -> Self {
         if is_no_room(&error) { Self::NoRoom } else { Self::Write(error) }
     }
 

@@ -18,7 +18,7 @@ use super::transactions::Transactions;
 use super::{CleanError, CleaningLimits, DirtyRange, Pace};
 use crate::env::ByteBudget;
 use crate::log::aborted;
-use crate::log::segment::{FileKind, Segment};
+use crate::log::segment::Segment;
 use crate::types::{Offset, Timestamp};
 
 /// Bytes of the bits of superseded records beside those of the map: one for so many. A map of 128 MiB, which is full at five
@@ -71,7 +71,6 @@ impl Round {
             found: Vec::new(),
         };
         let end = mapping.run()?;
-        sync_sources(&source, range)?;
         let segments = source.segments_between(Offset::ZERO, end);
         let sizes: Vec<SegmentSize> = segments.iter().map(to_size).collect();
         let groups = group(&sizes, &source.settings);
@@ -183,17 +182,6 @@ impl SegmentWork<'_> {
 fn to_size((segment, end): &Sealed) -> SegmentSize {
     let entries = segment.index.counts();
     SegmentSize { base: segment.base, end: *end, len: segment.sealed_len, entries }
-}
-
-/// A record goes because a newer one is there, so the newer one must be on disk first.
-fn sync_sources(source: &CleaningSource, range: DirtyRange) -> Result<(), CleanError> {
-    let from = range.from.max(source.recovery_point);
-    for (segment, _) in source.segments_between(from, range.to) {
-        let file = segment.files.open(FileKind::Log).map_err(CleanError::of_read)?;
-        file.sync().map_err(CleanError::SourceSync)?;
-        segment.files.close();
-    }
-    Ok(())
 }
 
 /// Tombstones of magic 0 and 1 know no horizon: they go when the last segment that was clean before this round is

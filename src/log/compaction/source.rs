@@ -26,8 +26,6 @@ pub struct CleaningSource {
     pub(super) settings: Arc<TopicSettings>,
     pub(super) view: Arc<LogView>,
     pub(super) producers: LastRecords,
-    /// Everything below is on disk.
-    pub(super) recovery_point: Offset,
 }
 
 impl Log {
@@ -46,7 +44,6 @@ impl Log {
             settings: Arc::clone(&self.settings),
             view: Arc::clone(&self.view),
             producers: producers.collect(),
-            recovery_point: self.recovery_point,
         }
     }
 }

@@ -17,15 +17,12 @@ fn facts(segments: &[(u64, i64, i64)]) -> Vec<SegmentFacts> {
 fn plan(
     segments: &[(u64, i64, i64)],
     from: i64,
-    last_stable: i64,
+    settled: i64,
     settings: &TopicSettings,
 ) -> Assessment {
     let facts = facts(segments);
-    let standing = Standing {
-        checkpoint: None,
-        last_stable: Offset::new(last_stable),
-        now: Timestamp::new(10_000),
-    };
+    let standing =
+        Standing { checkpoint: None, settled: Offset::new(settled), now: Timestamp::new(10_000) };
     let active_base = Offset::new(segments.len() as i64 * 10);
     let from = Offset::new(from);
     Plan { facts: &facts, active_base, settings, standing: &standing, from }.make()
@@ -52,7 +49,7 @@ fn everything_sealed_is_dirty_at_first() {
     let found = plan(&THREE, 0, 100, &settings);
     assert_eq!((found.range, found.clean_bytes, found.cleanable_bytes), (range(0, 30), 0, 200));
     assert!(found.is_due(&settings));
-    assert_eq!((found.next_look, found.waits_for_stable), (None, false));
+    assert_eq!((found.next_look, found.waits_for_settled), (None, false));
 }
 
 #[test]
@@ -75,13 +72,13 @@ fn a_clean_log_is_never_due() {
 }
 
 #[test]
-fn nothing_beyond_the_last_stable_offset_is_cleaned() {
+fn nothing_that_is_undecided_or_not_on_disk_is_cleaned() {
     let settings = settings(0.0, 0, i64::MAX);
     let found = plan(&THREE, 0, 25, &settings);
     assert_eq!((found.range, found.cleanable_bytes), (range(0, 20), 150), "whole segments only");
-    assert!(found.waits_for_stable);
+    assert!(found.waits_for_settled);
     let found = plan(&THREE, 0, 30, &settings);
-    assert_eq!((found.range, found.waits_for_stable), (range(0, 30), false));
+    assert_eq!((found.range, found.waits_for_settled), (range(0, 30), false));
 }
 
 #[test]
@@ -100,7 +97,7 @@ fn young_segments_and_all_behind_them_wait_for_the_min_lag() {
     let found = plan(&THREE, 0, 100, &settings);
     assert_eq!(found.range, range(0, 10), "2000 is not yet 8500 old");
     assert_eq!(found.next_look, Some(Timestamp::new(10_501)));
-    assert!(!found.waits_for_stable);
+    assert!(!found.waits_for_settled);
     let out_of_order = [(100, 9_000, 1), (100, 1_000, 1)];
     assert_eq!(plan(&out_of_order, 0, 100, &settings).range, range(0, 0));
 }
