@@ -9,11 +9,17 @@
 
 mod support;
 
-use highwater::broker::{Acks, FetchError, OffsetQuery};
+use std::fs::{File, FileTimes};
+use std::time::{Duration, UNIX_EPOCH};
+
+use highwater::broker::{
+    Acks, DeleteRecords, DeleteRecordsError, FetchError, OffsetQuery, TRANSACTION_STATE,
+};
 use highwater::env::{Clock, ManualClock};
-use highwater::types::Offset;
+use highwater::log::builder::{BatchBuilder, BatchTemplate};
+use highwater::types::{Offset, Timestamp};
 use support::batches::batch;
-use support::broker::{Life, Node, only, values_in};
+use support::broker::{LONG, Life, Node, only, values_in};
 use support::logs::bytes_of;
 
 /// Time between two passes of retention.
@@ -51,6 +57,12 @@ async fn read_whole(life: &Life) -> Vec<(i64, String)> {
 async fn send_at(life: &Life, partition: i32, timestamp: i64) {
     let records = batch(&[(&[b'v'; 100], timestamp)], None);
     life.send("t", partition, Acks::All, &records).await.expect("acknowledged");
+}
+
+fn keyed(key: &str, timestamp: i64) -> Vec<u8> {
+    let mut batch = BatchBuilder::new(BatchTemplate::default());
+    batch.append(Timestamp::new(timestamp), Some(key.as_bytes()), Some(b"value"));
+    batch.build().unwrap()
 }
 
 /// Names in the directory of a partition that end with `suffix`.
@@ -198,6 +210,64 @@ async fn a_changed_retention_acts_without_a_restart() {
     life.configure("t", &[("retention.ms", "5000")]);
     passes_until(&life, &clock, "t", 1).await;
     assert_eq!(life.values("kept", 0, 0).await.len(), 1);
+    life.stop().await;
+}
+
+/// A log that is compacted loses old segments only if its policy names `delete` as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compacted_log_loses_old_segments_where_its_policy_says_so_too() {
+    let (node, clock) = Node::in_frozen_time();
+    let life = node.start();
+    let begin = clock.wall().get();
+    let configs = [("segment.ms", "1000"), ("retention.ms", "600000"), ("retention.bytes", "0")];
+    for (topic, policy) in [("t", "compact,delete"), ("kept", "compact")] {
+        // Never dirty enough for the cleaner.
+        let mut all = vec![("cleanup.policy", policy), ("min.cleanable.dirty.ratio", "1")];
+        all.extend(configs);
+        life.create(topic, 1, &all);
+        for after in [0, 2_000, 4_000] {
+            let record = keyed("k", begin + after);
+            life.send(topic, 0, Acks::All, &record).await.expect("acknowledged");
+        }
+    }
+    passes_until(&life, &clock, "t", 3).await;
+    assert_eq!(offset(&life, "kept", OffsetQuery::Earliest).await, 0);
+    assert_eq!(life.values("kept", 0, 0).await.len(), 3);
+    life.stop().await;
+    node.check();
+}
+
+/// Records without timestamps are as old as the file that they are in.
+#[tokio::test(flavor = "multi_thread")]
+async fn segments_without_timestamps_go_by_the_age_of_their_files() {
+    let (node, clock) = Node::in_frozen_time();
+    let life = node.start();
+    life.create("t", 1, &[("internal.segment.bytes", "200"), ("retention.ms", "600000")]);
+    for _ in 0..4 {
+        send_at(&life, 0, -1).await;
+    }
+    let begin = clock.wall().get();
+    let ages_ms = [900_000, 800_000, 0, 900_000];
+    for (name, age_ms) in files(&node, 0, ".log").iter().zip(ages_ms) {
+        let file = File::open(node.path().join("t-0").join(name)).unwrap();
+        let modified = UNIX_EPOCH + Duration::from_millis((begin - age_ms) as u64);
+        file.set_times(FileTimes::new().set_modified(modified)).unwrap();
+    }
+    passes_until(&life, &clock, "t", 2).await;
+    assert_eq!(life.values("t", 0, 2).await.len(), 2, "a young one keeps what lies behind it");
+    life.stop().await;
+    node.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_of_internal_topics_cannot_be_deleted() {
+    let node = Node::new();
+    let life = node.start();
+    life.broker.ensure_transaction_topic().finish().await.expect("a topic");
+    life.configure(TRANSACTION_STATE, &[("cleanup.policy", "delete")]);
+    let asked = DeleteRecords { partition: life.find(TRANSACTION_STATE, 0), before: Offset::ZERO };
+    let answer = only(life.broker.delete_records(vec![asked], LONG).finish().await);
+    assert_eq!(answer, Err(DeleteRecordsError::InternalTopic));
     life.stop().await;
 }
 
