@@ -15,9 +15,7 @@ WARM_SECONDS = 10
 JAVA = ["java", "-server", "-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
         "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"]
 # The same for both: what a case has deleted is gone before the next begins, and groups do not wait for more members.
-SETTINGS = ["log.segment.delete.delay.ms=0", "group.initial.rebalance.delay.ms=0", "num.partitions=1"
-            # Over a loopback of 64 KiB frames a fixed buffer of 100 KiB, the default, makes TCP wait 200 ms now and then.
-]
+SETTINGS = ["log.segment.delete.delay.ms=0", "group.initial.rebalance.delay.ms=0", "num.partitions=1"]
 KAFKA_SETTINGS = ["offsets.topic.replication.factor=1", "transaction.state.log.replication.factor=1",
                   "transaction.state.log.min.isr=1", "share.coordinator.state.topic.replication.factor=1",
                   "share.coordinator.state.topic.min.isr=1",

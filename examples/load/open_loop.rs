@@ -15,7 +15,7 @@ use crate::wire::{Connection, accept};
 const PARTITIONS: i32 = 6;
 const WARM: Duration = Duration::from_secs(2);
 /// After the last burst, for all to be read.
-const READ_WITHIN: Duration = Duration::from_secs(20);
+const READ_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub(crate) struct Load {
