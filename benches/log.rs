@@ -34,6 +34,7 @@ fn open(directory: &Path) -> Log {
         env: Env::system(),
         directory: directory.to_owned(),
         topic_id: Uuid::from_bytes([1; 16]),
+        leader_epoch: None,
         settings: Arc::new(settings),
         tail_pool: TailPool::new(ByteBudget::new(256 << 20)),
         producer_id_expiration_ms: 86_400_000,

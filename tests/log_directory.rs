@@ -24,6 +24,9 @@ const EPOCH: LeaderEpoch = LeaderEpoch::new(3);
 /// What Kafka writes for the topic id of these tests.
 const METADATA: &[u8] = b"version: 0\ntopic_id: BwcHBwcHBwcHBwcHBwcHBw";
 
+/// What Kafka writes for an epoch that begins with the log.
+const EPOCHS: &[u8] = b"0\n1\n3 0\n";
+
 fn directory() -> PathBuf {
     PathBuf::from("/data/t-0")
 }
@@ -35,6 +38,15 @@ fn metadata() -> PathBuf {
 fn args(disk: &SimulatedDisk) -> OpenLog {
     let start = StartMode::Unclean { recovery_point: Offset::ZERO };
     OpenLog { start, ..open_args(&disk.env(1), &directory(), TopicSettings::default()) }
+}
+
+fn epochs() -> PathBuf {
+    directory().join("leader-epoch-checkpoint")
+}
+
+/// As a broker opens it, which knows the epoch before the first append.
+fn args_of_broker(disk: &SimulatedDisk) -> OpenLog {
+    OpenLog { leader_epoch: Some(EPOCH), ..args(disk) }
 }
 
 fn append(log: &mut Log) {
@@ -59,11 +71,12 @@ fn whoever_dies_while_a_directory_is_made_leaves_none_that_is_nobodys() {
     for step in 0.. {
         let disk = SimulatedDisk::new();
         disk.fail_after(step);
-        let opened = Log::open(args(&disk));
+        let opened = Log::open(args_of_broker(&disk));
         for name in names(&disk) {
             match DirectoryName::parse(&name) {
                 DirectoryName::Partition(_) => {
                     assert_eq!(disk.read(&metadata()).unwrap().unwrap(), METADATA);
+                    assert_eq!(disk.read(&epochs()).unwrap().unwrap(), EPOCHS);
                 }
                 DirectoryName::Delete => {}
                 other => panic!("{name} is {other:?}"),
@@ -74,22 +87,50 @@ fn whoever_dies_while_a_directory_is_made_leaves_none_that_is_nobodys() {
         }
         failed += 1;
     }
-    assert!(failed >= 2, "writing and syncing the file can fail");
+    assert!(failed >= 4, "writing and syncing the files can fail");
+}
+
+#[test]
+fn a_new_log_has_all_on_disk_that_stands_before_its_first_record() {
+    for seed in 0..200 {
+        println!("seed {seed}");
+        let disk = SimulatedDisk::new();
+        let mut log = open(&args_of_broker(&disk));
+        assert!(!log.is_prepared(EPOCH), "the name of its directory may get lost");
+        log.prepare(EPOCH).unwrap();
+        assert!(log.is_prepared(EPOCH));
+        let after = disk.crashed(seed);
+        assert_eq!(after.read(&metadata()).unwrap().as_deref(), Some(METADATA));
+        assert_eq!(after.read(&epochs()).unwrap().as_deref(), Some(EPOCHS));
+        append(&mut log);
+        assert_eq!(log.view().log_end, Offset::new(1));
+    }
+}
+
+#[test]
+fn an_epoch_that_is_over_before_the_first_record_leaves_no_trace() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&OpenLog { leader_epoch: Some(LeaderEpoch::new(2)), ..args(&disk) });
+    append(&mut log);
+    assert_eq!(disk.read(&epochs()).unwrap().as_deref(), Some(EPOCHS));
 }
 
 #[test]
 fn an_acknowledged_record_keeps_its_directory_over_a_power_cut_in_its_second_life() {
-    for seed in 0..200 {
-        println!("seed {seed}");
-        let disk = SimulatedDisk::new();
-        // Made in a life that dies before it writes anything.
-        drop(open(&args(&disk)));
-        let mut log = open(&args(&disk));
-        append(&mut log);
-        sync(&mut log, &disk);
-        let after = disk.crashed(seed);
-        assert_eq!(after.read(&metadata()).unwrap().as_deref(), Some(METADATA));
-        assert_eq!(open(&args(&after)).view().log_end, Offset::new(1));
+    for args in [args, args_of_broker] {
+        for seed in 0..200 {
+            println!("seed {seed}");
+            let disk = SimulatedDisk::new();
+            // Made in a life that dies before it writes anything.
+            drop(open(&args(&disk)));
+            let mut log = open(&args(&disk));
+            append(&mut log);
+            sync(&mut log, &disk);
+            let after = disk.crashed(seed);
+            assert_eq!(after.read(&metadata()).unwrap().as_deref(), Some(METADATA));
+            assert_eq!(after.read(&epochs()).unwrap().as_deref(), Some(EPOCHS));
+            assert_eq!(open(&args(&after)).view().log_end, Offset::new(1));
+        }
     }
 }
 

@@ -159,6 +159,9 @@ pub trait File: Send + Sync + Debug {
     fn len(&self) -> io::Result<u64>;
     /// Cuts or extends the file.
     fn set_len(&self, len_bytes: u64) -> io::Result<()>;
+    /// Has the system begin to write what is dirty, and waits for nothing: files that are synced one after the other then share what
+    /// the first sync costs. Best effort.
+    fn begin_sync(&self) {}
     /// `fdatasync`. A failure is final: what was written since the last success may be lost whatever a retry says.
     fn sync(&self) -> io::Result<()>;
     /// Sets the time of the last modification, which stands for the age of records without timestamps. Not durable before

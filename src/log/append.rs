@@ -63,11 +63,11 @@ pub enum AppendError {
 impl Log {
     /// True if an append in `epoch` needs no preparation: [`Log::prepare`] would write nothing.
     pub fn is_prepared(&self, epoch: LeaderEpoch) -> bool {
-        self.has_metadata && !self.epochs.is_newer(epoch)
+        self.has_metadata && !self.directory_is_new && !self.epochs.is_newer(epoch)
     }
 
-    /// Writes and syncs what must be on disk before the first append of a log (`partition.metadata`) and of a leader epoch
-    /// (`leader-epoch-checkpoint`). Blocks on the disk; [`Log::append`] does it itself when nobody has before.
+    /// Writes and syncs what must be on disk before the first append of a log (its directory, `partition.metadata`) and of a leader
+    /// epoch (`leader-epoch-checkpoint`). Blocks on the disk; [`Log::append`] does it itself when nobody has before.
     pub fn prepare(&mut self, epoch: LeaderEpoch) -> Result<(), AppendError> {
         if self.is_prepared(epoch) {
             return Ok(());
@@ -85,9 +85,11 @@ impl Log {
             epochs = Arc::new(epochs.with(epoch, self.log_end));
             contents.push((LEADER_EPOCHS, leader_epochs::encode(epochs.entries())));
         }
-        // First: the epochs tell the next life that this was done.
+        // First: epochs of what was written tell the next life that this was done.
         self.sync_new_directory()?;
-        self.write_together(&contents)?;
+        if !contents.is_empty() {
+            self.write_together(&contents)?;
+        }
         self.has_metadata = true;
         self.saved_epochs = Arc::clone(&epochs);
         self.epochs = epochs;

@@ -21,7 +21,7 @@ use super::unseen::Unseen;
 use super::view::LogView;
 use crate::config::TopicSettings;
 use crate::env::{Env, FileSystem};
-use crate::types::{Offset, TopicId};
+use crate::types::{LeaderEpoch, Offset, TopicId};
 
 /// How the last life of the log ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub struct OpenLog {
     pub directory: PathBuf,
     /// Goes into `partition.metadata`.
     pub topic_id: TopicId,
+    /// Of the leader, as far as it is known: a new log has it on disk before its first append asks for it.
+    pub leader_epoch: Option<LeaderEpoch>,
     /// The settings in force.
     pub settings: Arc<TopicSettings>,
     /// Memory for the newest bytes; one pool for all logs of a broker.
@@ -117,14 +119,19 @@ impl Log {
         let loaded = recovery.run().map_err(failed)?;
         let log_end = loaded.log_end;
         let unsynced = recovery.take_unsynced();
-        let epochs = Arc::new(recovery.into_epochs().cut(loaded.log_start, log_end));
+        // The epoch that a new log was made with begins where nothing is yet.
+        let cut = |epochs: &Epochs| match found.is_new {
+            true => epochs.clone(),
+            false => epochs.cut(loaded.log_start, log_end),
+        };
+        let epochs = Arc::new(cut(&recovery.into_epochs()));
         let recovery_point = match args.start {
             StartMode::Clean => log_end,
             StartMode::Unclean { recovery_point } => recovery_point.min(log_end),
         };
         let rewrite_epochs = epochs != saved_epochs && recovery_point < log_end;
         // What only lies outside the log need not be taken out of the file.
-        let saved_epochs = Arc::new(saved_epochs.cut(loaded.log_start, log_end));
+        let saved_epochs = Arc::new(cut(&saved_epochs));
         let mut log = Self::from_loaded(args, directory, loaded, epochs, unsynced);
         log.has_metadata = found.has_metadata;
         // One that an earlier life made and never wrote to is no older for the disk.

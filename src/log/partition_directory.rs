@@ -9,14 +9,15 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::append::PARTITION_METADATA;
+use super::append::{LEADER_EPOCHS, PARTITION_METADATA};
+use super::format::leader_epochs::{self, EpochStart};
 use super::format::partition_metadata;
 use super::log::Log;
 use super::open::{OpenError, OpenLog};
 use super::sweep::base_of;
 use crate::env::{DirEntry, EntryKind, FileSystem, OpenMode, is_no_room};
 use crate::storage::{DirectoryName, deleted_name};
-use crate::types::Uuid;
+use crate::types::{Offset, Uuid};
 
 /// A directory as opening found or made it.
 pub(super) struct PartitionDirectory {
@@ -86,7 +87,7 @@ fn names_of_files(args: &OpenLog, entries: Vec<DirEntry>) -> Result<BTreeSet<Str
     Ok(entries.into_iter().map(|entry| entry.name).collect())
 }
 
-/// Under a name that nobody serves, until it is complete. Its names are synced with those of the first append.
+/// Under a name that nobody serves, until it is complete.
 fn make(args: &OpenLog) -> io::Result<()> {
     let files = args.env.files.as_ref();
     let making = name_while_made(&args.directory, args.env.random.uuid());
@@ -98,11 +99,24 @@ fn make(args: &OpenLog) -> io::Result<()> {
     made
 }
 
+/// Before the first record of a partition stand this, the rename and the sync of the directory above: a disk has to finish two things
+/// one after the other, where each file and name on its own would make it four.
 fn fill(files: &dyn FileSystem, making: &Path, args: &OpenLog) -> io::Result<()> {
     files.create_dir_all(making)?;
-    let file = files.open(&making.join(PARTITION_METADATA), OpenMode::CreateOrTruncate)?;
-    file.write_all_at(&partition_metadata::encode(args.topic_id), 0)?;
-    file.sync()
+    let mut contents = vec![(PARTITION_METADATA, partition_metadata::encode(args.topic_id))];
+    if let Some(epoch) = args.leader_epoch {
+        let first = EpochStart { epoch, start: Offset::ZERO };
+        contents.push((LEADER_EPOCHS, leader_epochs::encode(&[first])));
+    }
+    let write = |(name, bytes): &(&str, Vec<u8>)| {
+        let file = files.open(&making.join(name), OpenMode::CreateOrTruncate)?;
+        file.write_all_at(bytes, 0)?;
+        file.begin_sync();
+        Ok(file)
+    };
+    let written = contents.iter().map(write).collect::<io::Result<Vec<_>>>()?;
+    written.iter().try_for_each(|file| file.sync())?;
+    files.sync_dir(making)
 }
 
 fn name_while_made(directory: &Path, id: Uuid) -> PathBuf {

@@ -29,6 +29,7 @@ pub fn open_args(env: &Env, directory: &Path, settings: TopicSettings) -> OpenLo
         env: env.clone(),
         directory: directory.to_owned(),
         topic_id: topic_id(),
+        leader_epoch: None,
         settings: Arc::new(settings),
         tail_pool: TailPool::new(ByteBudget::new(64 << 20)),
         producer_id_expiration_ms: 86_400_000,

@@ -156,6 +156,7 @@ impl ClosedPartition {
             env: env.clone(),
             directory: path.clone(),
             topic_id: self.topic.id,
+            leader_epoch: Some(self.leader_epoch),
             settings: Arc::clone(&self.topic.policy().settings),
             tail_pool: Arc::clone(&self.registry.tail_pool),
             producer_id_expiration_ms: self.registry.in_force.get().producer_id_expiration_ms,
