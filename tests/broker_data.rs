@@ -708,14 +708,8 @@ fn rendezvous() -> [impl FnOnce() + Send + use<>; 2] {
     })
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn new_logs_of_one_request_wait_for_the_disk_together() {
-    let node = Node::new();
-    let life = node.start();
-    life.create("t", 3, &[]);
-    let [first, second] = rendezvous();
-    node.faults.before_directory_sync("t-0", first);
-    node.faults.before_directory_sync("t-2", second);
+/// One record for each of three partitions of "t" in one request.
+async fn produce_to_three(life: &Life) {
     let batches = (0..3).map(|partition| {
         let text = format!("of {partition}");
         ProduceBatch::new(life.find("t", partition), value(&text).into())
@@ -729,9 +723,39 @@ async fn new_logs_of_one_request_wait_for_the_disk_together() {
     };
     let produced = life.broker.produce(request).finish().await;
     assert!(produced.iter().all(Result::is_ok), "{produced:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_logs_of_one_request_wait_for_the_disk_together() {
+    let node = Node::new();
+    let life = node.start();
+    life.create("t", 3, &[]);
+    let [first, second] = rendezvous();
+    node.faults.before_directory_sync("t-0.", first);
+    node.faults.before_directory_sync("t-2.", second);
+    produce_to_three(&life).await;
     for partition in 0..3 {
         let expected = (0, format!("of {partition}"));
         assert_eq!(life.values("t", partition, 0).await, [expected], "to its own partition");
     }
+    life.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_logs_of_one_request_write_a_new_epoch_together() {
+    let node = Node::new();
+    let life = node.start();
+    life.create("t", 3, &[]);
+    produce_to_three(&life).await;
+    for partition in 0..3 {
+        let Lookup::Open(partition) = life.find("t", partition) else {
+            panic!("it was written to")
+        };
+        partition.set_leader_epoch(LeaderEpoch::new(partition.leader_epoch().get() + 1));
+    }
+    let [first, second] = rendezvous();
+    node.faults.before_directory_sync("t-0", first);
+    node.faults.before_directory_sync("t-2", second);
+    produce_to_three(&life).await;
     life.stop().await;
 }

@@ -117,14 +117,12 @@ async fn answer_on_blocking_pool(
     mut questions: Vec<OffsetQuestion>,
     isolation: Isolation,
 ) -> ListedOffsets {
-    let on_disk = questions.iter().filter_map(|question| match &question.partition {
-        Lookup::Closed(closed) if matches!(closed.readable(), Readable::OnDisk) => {
-            Some(closed.clone())
-        }
-        _ => None,
-    });
-    let on_disk: Vec<_> = on_disk.collect();
-    open_together(on_disk, |_| ()).await;
+    let is_on_disk = |lookup: &&Lookup| match lookup {
+        Lookup::Closed(closed) => matches!(closed.readable(), Readable::OnDisk),
+        Lookup::Open(_) | Lookup::Unknown => false,
+    };
+    let lookups = questions.iter().map(|question| &question.partition);
+    open_together(lookups.filter(is_on_disk).cloned().collect(), |_| ()).await;
     let opened = off_thread(move || {
         for question in &mut questions {
             let Lookup::Closed(closed) = &question.partition else { continue };

@@ -253,7 +253,7 @@ impl Partition {
     }
 
     /// True if an append may happen on an async thread: what must be synced before the first one of the epoch has been.
-    fn is_prepared(&self) -> bool {
+    pub fn is_prepared(&self) -> bool {
         self.prepared_epoch.load(Ordering::Acquire) == self.leader_epoch.load(Ordering::Acquire)
     }
 

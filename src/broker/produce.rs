@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::Broker;
 use super::partition::{Partition, PartitionAppendError, SyncNeed};
-use super::registry::{ClosedPartition, Lookup, OpenPartitionError, open_together};
+use super::registry::{Lookup, OpenPartitionError, open_together};
 use super::step::{Step, off_thread};
 use super::sync_wait::SyncWait;
 use super::tally::{self, Waiting};
@@ -145,19 +145,19 @@ impl Broker {
         request: Produce,
         mut appends: Vec<AppendResult>,
     ) -> Step<Produced> {
-        let closed: Vec<_> =
-            request.batches[appends.len()..].iter().filter_map(closed_of).collect();
+        let rest = request.batches[appends.len()..].iter().map(|batch| &batch.partition);
+        let unprepared: Vec<_> = rest.filter(|lookup| is_unprepared(lookup)).cloned().collect();
         let append_rest = move || {
             let now = self.env.clock.wall();
             let rest = &request.batches[appends.len()..];
             appends.extend(rest.iter().map(|batch| append_blocking(batch, &request, now)));
             self.reply(&request, appends)
         };
-        if closed.len() < 2 {
+        if unprepared.len() < 2 {
             return Step::serial(off_thread(append_rest));
         }
         Step::serial(async move {
-            open_together(closed, Partition::prepare).await;
+            open_together(unprepared, Partition::prepare).await;
             off_thread(append_rest).await
         })
     }
@@ -240,10 +240,12 @@ fn append_blocking(batch: &ProduceBatch, request: &Produce, now: Timestamp) -> A
     append(&partition, check_batch(&batch.records, &rules, now), batch.admission, now)
 }
 
-fn closed_of(batch: &ProduceBatch) -> Option<ClosedPartition> {
-    match &batch.partition {
-        Lookup::Closed(closed) => Some(closed.clone()),
-        Lookup::Open(_) | Lookup::Unknown => None,
+/// True if the first append of the leader's epoch may have to wait for the disk.
+fn is_unprepared(lookup: &Lookup) -> bool {
+    match lookup {
+        Lookup::Open(partition) => !partition.is_prepared(),
+        Lookup::Closed(_) => true,
+        Lookup::Unknown => false,
     }
 }
 

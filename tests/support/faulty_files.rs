@@ -90,7 +90,8 @@ impl Faults {
         *self.before_failed_read.lock().unwrap() = Some(Meanwhile(Box::new(meanwhile)));
     }
 
-    /// Does something just before the next sync of the directory `name`.
+    /// Does something just before the next sync of the directory `name`; with a dot at the end of one that begins so: that of a
+    /// partition while it is made.
     pub fn before_directory_sync(&self, name: &str, meanwhile: impl FnOnce() + Send + 'static) {
         let meanwhile = Meanwhile(Box::new(meanwhile));
         self.before_directory_sync.lock().unwrap().push((name.to_owned(), meanwhile));
@@ -98,7 +99,13 @@ impl Faults {
 
     fn directory_sync(&self, path: &Path) {
         let mut waiting = self.before_directory_sync.lock().unwrap();
-        let place = waiting.iter().position(|(name, _)| path.ends_with(name));
+        let is_of = |name: &str| match name.strip_suffix('.') {
+            Some(_) => {
+                path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
+            }
+            None => path.ends_with(name),
+        };
+        let place = waiting.iter().position(|(name, _)| is_of(name));
         let meanwhile = place.map(|place| waiting.remove(place));
         drop(waiting);
         if let Some((_, Meanwhile(meanwhile))) = meanwhile {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::ClosedPartition;
+use super::{ClosedPartition, Lookup};
 use crate::broker::data_directory::DataDirectory;
 use crate::broker::found_partitions::set_stray;
 use crate::broker::partition::Partition;
@@ -183,22 +183,33 @@ impl ClosedPartition {
     }
 }
 
-/// Logs of one request that are opened at the same time. Opening waits for syncs of small files, most of all where nobody has
-/// written before, and a disk does the syncs that come together as one.
+impl Lookup {
+    /// The partition, opened if it was closed. Blocks. What fails is told by whoever opens it next.
+    fn opened(&self) -> Option<Arc<Partition>> {
+        match self {
+            Self::Open(partition) => Some(Arc::clone(partition)),
+            Self::Closed(closed) => closed.open().ok(),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Logs of one request that are opened at the same time. Opening and preparing wait for syncs of small files, most of all where
+/// nobody has written before, and a disk does the syncs that come together as one.
 const OPENING_TOGETHER: usize = 8;
 
-/// Opens logs side by side and has `then` done with each that could be opened. What fails is told by whoever opens it next.
-pub async fn open_together(closed: Vec<ClosedPartition>, then: fn(&Partition)) {
-    let share = closed.len().div_ceil(OPENING_TOGETHER).max(1);
-    let open = |some: &[ClosedPartition]| {
+/// Opens logs side by side and has `then` done with each that could be opened.
+pub async fn open_together(lookups: Vec<Lookup>, then: fn(&Partition)) {
+    let share = lookups.len().div_ceil(OPENING_TOGETHER).max(1);
+    let open = |some: &[Lookup]| {
         let some = some.to_vec();
         env::spawn_blocking(move || {
-            for opened in some.iter().filter_map(|closed| closed.open().ok()) {
+            for opened in some.iter().filter_map(Lookup::opened) {
                 then(&opened);
             }
         })
     };
-    let tasks: Vec<_> = closed.chunks(share).map(open).collect();
+    let tasks: Vec<_> = lookups.chunks(share).map(open).collect();
     for task in tasks {
         if let Err(failed) = task.await {
             // Blocking work is never cancelled.
