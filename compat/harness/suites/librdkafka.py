@@ -89,7 +89,7 @@ def verdict(test, code, text):
     found = re.findall(rf"^\| *{test}_\S*\s*\|\s*(\w+)\s*\|\s*([0-9.]+)s", text, re.MULTILINE)
     states = {state for state, _ in found}
     if code or "FAILED" in states:
-        said = re.findall(r"(?:Test failed|TEST FAILED|FAIL)[^\n]*|[^\n]*failed[^\n]*", text)
+        said = re.findall(r"Test assertion failed: [^\n]*", text) or re.findall(r"### Test [^\n]* failed at[^\n]*", text)
         return "fail", " ".join((said[0] if said else f"exit {code}").split())[:200]
     if "PASSED" in states:
         longest = max(float(seconds) for state, seconds in found if state == "PASSED")
