@@ -104,6 +104,32 @@ fn long_fetch(topic: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn peers_that_vanish_while_they_wait_leave_nothing_behind() {
+    const PEERS: usize = 200;
+    let broker = TestBroker::start().await;
+    let mut peer = Peer::connect(broker.address).await;
+    create_topic(&mut peer, "waiting").await;
+    let metrics = &broker.broker().metrics;
+    let mut peers = Vec::new();
+    for _ in 0..PEERS {
+        let mut peer = Peer::connect(broker.address).await;
+        peer.send_frame(&request(api(FETCH), 11, 1, &long_fetch("waiting"))).await;
+        peers.push(peer);
+    }
+    while metrics.fetches_waiting.get() < PEERS as i64 {
+        tokio::task::yield_now().await;
+    }
+    for reset in peers.drain(..PEERS / 2) {
+        reset.stream.set_zero_linger().expect("a socket");
+    }
+    drop(peers);
+    while metrics.connections.get() > 1 || metrics.fetches_waiting.get() > 0 {
+        assert!(ping(&mut peer).await, "others are served");
+    }
+    broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stop_does_not_wait_for_fetches_that_wait_for_data() {
     let broker = TestBroker::start().await;
     let mut peer = Peer::connect(broker.address).await;

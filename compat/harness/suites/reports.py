@@ -1,5 +1,6 @@
 """Public bug reports about other brokers, tried with librdkafka and with requests byte by byte: docs/bug-reports.md says what is right."""
 
+import json
 import subprocess
 import time
 
@@ -9,6 +10,8 @@ from ..suite import Suite
 from .profile import PROFILE
 
 SECONDS = 900
+REGISTRY = "redpanda-data/redpanda#591 registry_over_a_compacted_topic"
+LIVES = 10
 
 
 class Reports(Suite):
@@ -18,10 +21,18 @@ class Reports(Suite):
     quick = True
 
     def prepare(self, lab):
-        self.program = Python("reports.py")
-        self.program.prepare()
+        self.program, self.registry = Python("reports.py"), Python("registry.py")
+        for program in (self.program, self.registry):
+            program.prepare()
 
     def run(self, lab):
+        yield from self.cases(lab)
+        if lab.wants(REGISTRY) and ":" not in lab.options.broker:
+            began = time.monotonic()
+            wrong = self.lives_of_a_registry(lab)
+            yield Row(REGISTRY, "fail" if wrong else "pass", time.monotonic() - began, wrong or "")
+
+    def cases(self, lab):
         command = [str(word) for word in [*self.program.command(), lab.server.address, lab.options.only]]
         log = open(lab.work / "reports.log", "wb")
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -35,3 +46,20 @@ class Reports(Suite):
                 yield Row("all", "fail", 0, f"exit {process.returncode}; see reports.log")
         finally:
             process.kill()
+
+    def lives_of_a_registry(self, lab):
+        """Each finds just what the one before has left, while the broker stops or is killed in between and the cleaner works."""
+        before = None
+        for life in range(LIVES):
+            command = [*self.registry.command(), lab.server.address, "_schemas", str(life)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+            if done.returncode:
+                return f"life {life}: {done.stderr.strip().splitlines()[-1:]}"
+            now = json.loads(done.stdout)
+            if before and (now["found"], now["began"]) != (before["left"], before["ended"]):
+                return f"life {life} found {now}, the one before left {before}"
+            before = now
+            lab.count_requests()
+            (lab.server.kill if life % 2 else lab.server.stop)()
+            lab.server.start()
+        return None if now["records"] < now["began"] else "the cleaner took nothing"
