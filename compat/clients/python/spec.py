@@ -27,13 +27,14 @@ def topics(prefix):
 
 
 def records(prefix):
-    """The records, as the client with this prefix can write them: kafkajs has no null in a header, and kafka-python of old no record
-    with neither key nor value."""
-    if prefix == "kafka-python-2.0":
-        return [(key, b"" if key is None and value is None else value, headers) for key, value, headers in RECORDS]
-    if prefix != "kafkajs":
+    """The records, as the client with this prefix can write them: kafkajs and kafka-python of old have no null in a header, and the
+    latter no record with neither key nor value."""
+    if prefix not in ("kafkajs", "kafka-python-2.0"):
         return RECORDS
-    return [(key, value, [(name, content or b"") for name, content in headers]) for key, value, headers in RECORDS]
+    without_nulls = [(key, value, [(name, content or b"") for name, content in headers]) for key, value, headers in RECORDS]
+    if prefix == "kafkajs":
+        return without_nulls
+    return [(key, b"" if key is None and value is None else value, headers) for key, value, headers in without_nulls]
 
 
 def compare_spread(partitions, prefix):
