@@ -104,9 +104,7 @@ def build():
     if (tests / "test-runner").exists():
         return tests
     folder.mkdir(parents=True, exist_ok=True)
-    if os.geteuid() == 0:
-        apt_install("gcc", "g++", "make", "zlib1g-dev", "libssl-dev", "libzstd-dev", "libsasl2-dev", "libcurl4-openssl-dev",
-                    "rapidjson-dev")
+    install_what_it_is_built_with()
     try:
         run(["npm", "pack", "--silent", f"{PACKAGE}@{VERSION}"], cwd=folder)
         run(["tar", "xzf", next(folder.glob("*.tgz"))], cwd=folder)
@@ -116,3 +114,9 @@ def build():
     except subprocess.CalledProcessError as error:
         raise NotAvailable(f"{error}: {error.stderr.decode(errors='replace')[-300:]}") from None
     return tests
+
+
+def install_what_it_is_built_with():
+    if os.geteuid() == 0:
+        apt_install("gcc", "g++", "make", "zlib1g-dev", "libssl-dev", "libzstd-dev", "libsasl2-dev", "libcurl4-openssl-dev",
+                    "rapidjson-dev")

@@ -1,11 +1,13 @@
 """Confluent's JavaScript client: what the suite `clients` asks of the others, in one process. kafkajs is one of those."""
 
+import os
 import subprocess
 
 from ..clients import Client
 from ..suite import NotAvailable, Suite
 from ..tools import BUILT, CLIENTS as SOURCES, run
 from .clients import rows
+from .librdkafka import install_what_it_is_built_with
 
 VERSION = "1.10.1"
 
@@ -19,7 +21,10 @@ class Confluent(Client):
         for file in ("package.json", "client.mjs"):
             (self.folder / file).write_bytes((SOURCES / "confluent-javascript" / file).read_bytes())
         if not (self.folder / "node_modules" / "@confluentinc" / "kafka-javascript" / "build").exists():
-            run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=self.folder, timeout=2400)
+            install_what_it_is_built_with()
+            # Linked statically, it would fetch the sources of its libraries from their own sites.
+            run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=self.folder, timeout=2400,
+                env={**os.environ, "CKJS_LINKING": "dynamic"})
 
     def command(self):
         return ["node", self.folder / "client.mjs"]
