@@ -110,7 +110,10 @@ RULES = [(re.compile(pattern), replacement) for pattern, replacement in [
     (r"(consumer-console|consumer|producer)-[0-9]+(-UUID)?", r"\1-N"),
     (r"\bEpoch: [0-9]+", "Epoch: N"),
     (r"\bcrc: [0-9]+", "crc: N"),
+    (r"\bsize: [0-9]+", "size: N"),
     (r'"(size|offsetLag|timestamp)":-?[0-9]+', r'"\1":N'),
+    # Told every five seconds by a tool that takes as long.
+    (r"^[0-9]+ records sent, .* max latency\.$", ""),
     # Of the feature level, and of the profile.
     (r"min\.insync\.replicas=1,?", ""),
     (r"file\.delete\.delay\.ms=1000,?", ""),
