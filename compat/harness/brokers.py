@@ -160,6 +160,8 @@ allow.everyone.if.no.acl.found=true
 super.users=User:ANONYMOUS
 """
     JAVA = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    FORMAT = ()
+    """More options of the tool that formats its directory."""
 
     def __init__(self, work, settings, port):
         super().__init__(work, settings, port)
@@ -176,7 +178,7 @@ super.users=User:ANONYMOUS
             shutil.copytree(empty, self.work / "data")
             return
         subprocess.run([*self.JAVA, "kafka.tools.StorageTool", "format", "--standalone", "-t", "aGlnaHdhdGVyLWNvbXBhdA", "-c",
-                        str(self.properties)], check=True, capture_output=True, env=self.environment(), timeout=120)
+                        str(self.properties), *self.FORMAT], check=True, capture_output=True, env=self.environment(), timeout=120)
         shutil.copytree(self.work / "data", empty)
 
     def command(self):
