@@ -16,7 +16,7 @@ from .world import HIGHWATER, KAFKA, SIDES, Pair, Twins
 
 NODE = 0
 SETTINGS = ["node.id=0", "num.partitions=2", "group.initial.rebalance.delay.ms=0", "offsets.topic.num.partitions=1",
-            "transaction.state.log.num.partitions=1", "log.cleaner.enable=false", "log.retention.check.interval.ms=3600000",
+            "transaction.state.log.num.partitions=1", "log.cleaner.enable=false", "log.retention.ms=-1",
             "num.network.threads=1", "num.io.threads=4"]
 OURS = ["highwater.durability=os"]
 """As Kafka does it: what is appended is seen at once."""
@@ -30,18 +30,33 @@ class OlderKafka(Kafka):
 
 
 class Lab:
-    """`other` is what is compared with Kafka: `highwater`, or `kafka` once more, to see what the comparison itself gets wrong."""
+    """Both brokers, by side, running."""
 
-    def __init__(self, work, other="highwater", texts=False):
-        for side in SIDES:
-            (work / side).mkdir()
-        self.servers = {KAFKA: OlderKafka(work / KAFKA, SETTINGS, None)}
-        self.servers[KAFKA].start()
-        self.servers[HIGHWATER] = (OlderKafka(work / HIGHWATER, SETTINGS, None) if other == "kafka"
-                                   else Highwater(work / HIGHWATER, SETTINGS + OURS, None))
-        self.servers[HIGHWATER].start()
-        addresses = {side: self.servers[side].address for side in SIDES}
-        directories = {side: str(work / side / "data") for side in SIDES}
+    @staticmethod
+    def start(work, other="highwater", texts=False):
+        """`other` is what is compared with Kafka: `highwater`, or `kafka` once more, to see what the comparison itself gets wrong."""
+        (work / HIGHWATER).mkdir()
+        server = (OlderKafka(work / HIGHWATER, SETTINGS, None) if other == "kafka"
+                  else Highwater(work / HIGHWATER, SETTINGS + OURS, None))
+        server.start()
+        return Lab.beside(server, work, texts)
+
+    @staticmethod
+    def beside(server, work, texts=False):
+        """Starts a Kafka for one that runs."""
+        (work / KAFKA).mkdir()
+        try:
+            kafka = OlderKafka(work / KAFKA, SETTINGS, None)
+            kafka.start()
+        except BaseException:
+            server.stop()
+            raise
+        return Lab({KAFKA: kafka, HIGHWATER: server}, texts)
+
+    def __init__(self, servers, texts):
+        self.servers = servers
+        addresses = {side: servers[side].address for side in SIDES}
+        directories = {side: str(servers[side].work / "data") for side in SIDES}
         self.wire, self.broker, self.directory, self.trace = Wire(addresses), NODE, Pair(*directories.values()), None
         self.comparison = Comparison(Twins(), addresses, directories, error_names(), texts)
         known = schema.apis(kafka_libraries() / f"kafka-clients-{RELEASE}.jar")
@@ -77,9 +92,12 @@ class Lab:
                 time.sleep(0.1)
 
     def stop(self):
+        self.stop_kafka()
+        self.servers[HIGHWATER].stop()
+
+    def stop_kafka(self):
         self.wire.close()
-        for server in self.servers.values():
-            server.stop()
+        self.servers[KAFKA].stop()
 
 
 def codes(answer):

@@ -15,7 +15,7 @@ NOT_TEXT = "\udc80\udcff"
 BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "int64": 64}
 UNKNOWN_ID = uuid.UUID("6c9c1f2e-0000-4000-8000-0123456789ab")
 METADATA_ID = uuid.UUID(int=1)
-WAITS = {"MaxWaitMs", "SessionTimeoutMs", "RebalanceTimeoutMs", "TransactionTimeoutMs"}
+WAITS = {"timeoutMs", "TimeoutMs", "MaxWaitMs", "SessionTimeoutMs", "RebalanceTimeoutMs", "TransactionTimeoutMs"}
 """Times that the broker counts down: what is odd must not run out in the middle of the script."""
 
 
@@ -42,7 +42,7 @@ def odd_number(api, field, value, random):
     least = 0 if field.type.startswith("u") else -(1 << bits - 1)
     most = least + (1 << bits) - 1
     if field.name in WAITS:
-        return random.choice([-1, 0, least, *([most] if field.name != "MaxWaitMs" else [])])
+        return most if field.name.lower() == "timeoutms" else random.choice([-1, 0, least, *([most] if field.name != "MaxWaitMs" else [])])
     if field.entity == "producerId":
         return random.choice([-1, -2, most, least, 987_654_321])
     near = [value + 1, value - 1] if isinstance(value, int) else []

@@ -1,5 +1,5 @@
 """Differences that are meant: `reasons.tsv`, lines of API, versions, field, Kafka's value, Highwater's value, what is odd about the
-request, and the reason.
+request, what then, and the reason. Where the brokers have different data from there on, `ends` ends the chapter.
 
 `*` stands for anything. Versions are `*`, one, or from-to. A reason that explains nothing any more is told, so that it is taken away.
 """
@@ -19,8 +19,13 @@ class Reason:
     kafka: str
     highwater: str
     oddity: str
+    then: str
     text: str
     count: int = 0
+
+    @property
+    def ends_chapter(self):
+        return self.then == "ends"
 
     def explains(self, finding):
         api, path, kafka, highwater = finding.kind

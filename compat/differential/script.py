@@ -3,9 +3,12 @@
 A chapter is the same for a seed and a number, as long as the brokers answer the same: later requests are about what earlier ones made.
 """
 
+import itertools
 import random
 import re
 from dataclasses import dataclass
+
+from harness.script import progress
 
 from .learn import learn
 from .requests import Maker
@@ -17,6 +20,23 @@ WEIGHTS = {"Produce": 5, "Fetch": 4, "JoinGroup": 4, "SyncGroup": 3, "Heartbeat"
            "ConsumerGroupHeartbeat": 4, "InitProducerId": 3, "AddPartitionsToTxn": 4, "EndTxn": 4, "TxnOffsetCommit": 3,
            "AddOffsetsToTxn": 2, "CreateTopics": 2, "ListOffsets": 2, "Metadata": 2}
 """How often an API is asked beside the others, which are 1."""
+CONCURRENT_TRANSACTIONS = 51
+
+
+def play(lab, tally, requests):
+    """Chapter after chapter, until there were so many requests."""
+    for number in itertools.count():
+        if tally.requests >= requests:
+            return
+        if number % 20 == 0:
+            progress(f"chapter {number}: {tally.requests} requests, {len(tally.unreasoned)} kinds of differences")
+        play_chapter(lab, tally, number)
+
+
+def play_chapter(lab, tally, number, count=REQUESTS):
+    chapter = Chapter(tally.seed, number, lab)
+    for request, findings in chapter.run(count):
+        chapter.is_over = tally.add(request, findings)
 
 
 @dataclass
@@ -40,7 +60,7 @@ class Chapter:
         self.world = World(f"c{number}-")
         self.maker = Maker(self.random, self.world, lab.broker, lab.directory)
         self.settler = Settler(lab.wire, lab.comparison, lab.by_name)
-        self.asked = 0
+        self.asked, self.is_over = 0, False
         lab.comparison.is_foreign = self.is_foreign
 
     def is_foreign(self, element, named):
@@ -49,10 +69,13 @@ class Chapter:
         return any(is_of_a_chapter(name) and not name.startswith(self.world.prefix) and name not in named for name in names)
 
     def run(self, count=REQUESTS):
-        """Yields each request with its findings."""
+        """Yields each request with its findings. Whoever gets them may end the chapter: what comes after a difference that leaves
+        the brokers with different data would only tell of it again."""
         for request in self.requests(count):
             self.asked += 1
             yield from self.step(request)
+            if self.is_over:
+                break
         for topic in list(self.world.topics):
             self.lab.wire.ask(self.maker.plain(self.lab.by_name["DeleteTopics"], 5, TopicNames=[topic.name]))
         self.lab.wire.close()
@@ -80,10 +103,20 @@ class Chapter:
         if self.lab.trace:
             self.lab.trace(f"{self.number}:{self.asked} {request.name} {request.value} {request.oddities}")
         exchange = self.lab.wire.ask(request)
+        if exchange:
+            self.ask_again(exchange)
         yield request, self.compared(exchange) if exchange else []
         later = [finding for done in self.lab.wire.arrived() for finding in self.compared(done)]
         if later:
             yield None, later
+
+    def ask_again(self, exchange):
+        """Kafka has a producer that returns in the middle of a transaction come again when that has been ended; Highwater waits."""
+        busy = [side for side, answer in exchange.answers.items() if isinstance(answer, dict)
+                and exchange.request.api.name == "InitProducerId" and answer.get("ErrorCode") == CONCURRENT_TRANSACTIONS]
+        if busy:
+            self.settler.after(exchange.request, self.world)
+            self.lab.wire.ask_again(exchange, busy)
 
     def compared(self, exchange):
         if self.lab.trace:

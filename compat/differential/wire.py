@@ -73,16 +73,14 @@ class Exchange:
             lines[side].send(request.frame(side, correlation) + probe)
 
     def poll(self, seconds):
-        """Takes what has come within that time; whether both have answered. Once one has, the other must."""
+        """Whether both have answered. Once one has begun to, within that time, the other must."""
+        if not select.select([line.socket for line in self.lines.values()], [], [], seconds)[0]:
+            return False
         for side in SIDES:
-            if side not in self.answers:
-                self.take(side, SECONDS if self.answers else seconds)
-        if len(self.answers) == 1:
-            for side in SIDES:
-                if side not in self.answers:
-                    self.take(side, SECONDS)
-                    self.answers.setdefault(side, SILENT)
-        return len(self.answers) == 2
+            self.take(side, SECONDS)
+        for side in SIDES:
+            self.answers.setdefault(side, SILENT)
+        return True
 
     def take(self, side, seconds):
         frame = self.lines[side].poll(seconds)
@@ -132,6 +130,17 @@ class Wire:
             exchange.answers.setdefault(side, SILENT)
         self.finished(exchange)
         return exchange
+
+    def ask_again(self, exchange, sides):
+        """Has these sides answer the request once more, as a client asks again after an answer that says so."""
+        self.correlation += 1
+        exchange.correlation = self.correlation
+        for side in sides:
+            line = Line(self.addresses[side])
+            line.send(exchange.request.frame(side, self.correlation))
+            frame = line.poll(SECONDS)
+            exchange.answers[side] = SILENT if frame is None else frame if frame is CLOSED else exchange.read(frame)
+            line.close()
 
     def sent(self, request):
         self.correlation = self.correlation % 1_000_000_000 + 1

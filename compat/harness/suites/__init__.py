@@ -4,6 +4,7 @@ from .cli import Cli
 from .clients import Clients
 from .clients_old import OldClients
 from .connect import Connect
+from .differential import Differential
 from .groups import Groups
 from .junit import Junit, JunitStreams
 from .karapace import Karapace
@@ -18,4 +19,4 @@ from .verifiable import Verifiable
 
 SUITES = {suite.name: suite for suite in (
     Clients, OldClients, Groups, Transactions, Cli, Reports, Verifiable, KafkaPython, RustRdkafka, Rskafka, ConfluentJavascript, Connect,
-    MirrorMaker, Karapace, Librdkafka, LibrdkafkaConsumerProtocol, Junit, JunitStreams)}
+    Differential, MirrorMaker, Karapace, Librdkafka, LibrdkafkaConsumerProtocol, Junit, JunitStreams)}
