@@ -15,7 +15,9 @@ TOLD = {"ErrorMessage", "BatchIndexErrorMessage", "Documentation"}
 GIVEN = {"TopicId": "topic", "ProducerId": "producer", "OngoingTxnProducerId": "producer", "SessionId": "session", "MemberId": "member",
          "Leader": "member", "ClusterId": "cluster"}
 """Fields with ids that a broker gives, and what of."""
-MADE_ID = re.compile(r".+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9_-]{22}")
+OWN = {"TotalBytes", "UsableBytes", "FinalizedFeaturesEpoch"}
+"""What each has its own number for."""
+MADE_ID = re.compile(r".*-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9_-]{22}")
 """What a name looks like that a broker has made up."""
 IDENTITY = ("Name", "Topic", "TopicName", "TopicId", "PartitionIndex", "Partition", "Index", "PartitionId", "GroupId", "MemberId",
             "GroupInstanceId", "TransactionalId", "ProducerId", "Key", "ApiKey", "NodeId", "BrokerId", "ResourceType", "ResourceName",
@@ -147,6 +149,8 @@ class Comparison:
         if name == "Port" and (kafka, highwater) == (self.ports[KAFKA], self.ports[HIGHWATER]):
             return True
         if name == "LogDir" and (kafka, highwater) == (self.directories[KAFKA], self.directories[HIGHWATER]):
+            return True
+        if name in OWN and min(kafka, highwater) > 0:
             return True
         if isinstance(kafka, int) and isinstance(highwater, int) and is_today(kafka) and is_today(highwater):
             return True

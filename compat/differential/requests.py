@@ -68,7 +68,13 @@ class Maker:
         elif chance > 0.5:
             for _ in range(1 if chance < 0.85 else self.random.randint(2, 4)):
                 self.make_odd(request)
+            self.see_what_becomes_of(request)
         return request
+
+    def see_what_becomes_of(self, request):
+        """Of what is written twice without an answer."""
+        if request.wants_no_answer and any(" = [" in oddity for oddity in request.oddities):
+            request.value["Acks"] = 1
 
     def plain(self, api, version, **fixed):
         self.focus = Focus(self.random, self.world, self.broker, self.directory).for_api(api.name)

@@ -49,7 +49,8 @@ class Settler:
         """Of topics and groups; those of brokers by the names that were asked for."""
         resources = [{"ResourceType": one["ResourceType"], "ResourceName": one["ResourceName"],
                       "ConfigurationKeys": None if one["ResourceType"] == TOPIC else [config["Name"] for config in one["Configs"] or ()]}
-                     for one in value["Resources"] or () if one["ResourceName"] is not None and len(one["ResourceName"]) < 1000]
+                     for one in value["Resources"] or () if one["ResourceName"] is not None and len(one["ResourceName"]) < 1000
+                     and (one["ResourceType"] == TOPIC or one["Configs"])]
         if any(name is None for one in resources for name in one["ConfigurationKeys"] or ()):
             return []
         asked = self.request("DescribeConfigs", 4, Resources=resources, IncludeSynonyms=True)

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Broker;
-use super::fetch::{FetchError, check_leader_epoch, read_failed};
+use super::fetch::{FetchError, check_leader_epoch, end_of_epoch, read_failed};
 use super::partition::Partition;
 use super::registry::{Lookup, Readable, open_together};
 use super::step::{Step, off_thread};
@@ -194,11 +194,9 @@ fn answer_open(
         OffsetQuery::MaxTimestamp => search(partition, TimeQuery::Max, isolation),
         OffsetQuery::At(time) => search(partition, TimeQuery::At(time), isolation),
         OffsetQuery::EndOfEpoch(epoch) => {
-            // Nothing may have been written in the current epoch yet: it ends at the end of the log all the same.
-            let current =
-                || (epoch == partition.leader_epoch()).then_some((epoch, ends.view.log_end));
-            let known = ends.view.end_of_epoch(epoch).or_else(current);
-            Ok(known.map_or(ListedOffset::NONE, |(epoch, end)| untimed(end, epoch)))
+            let known = ends.view.end_of_epoch(epoch);
+            let end = end_of_epoch(epoch, known, partition.leader_epoch(), ends.view.log_end);
+            Ok(end.map_or(ListedOffset::NONE, |known| untimed(known.end, known.epoch)))
         }
     }
 }

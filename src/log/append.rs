@@ -29,7 +29,7 @@ pub struct Appended {
     pub base_offset: Offset,
     /// Exclusive end of the batch: what an acks=all reply waits for.
     pub end_offset: Offset,
-    /// −1 for CreateTime topics.
+    /// −1 for CreateTime topics; for a duplicate the largest time of the original, as Kafka has it.
     pub log_append_time: Timestamp,
     /// First offset of the log now.
     pub log_start: Offset,
@@ -143,7 +143,13 @@ impl Log {
         if batch.header.has_producer_id()
             && let Verdict::Duplicate(original) = self.producers.check(batch, self.log_end)?
         {
-            return Ok(self.appended(original.base_offset(), original.last_offset, batch, true));
+            return Ok(Appended {
+                base_offset: original.base_offset(),
+                end_offset: original.last_offset.plus(1),
+                log_append_time: original.timestamp,
+                log_start: self.log_start,
+                duplicate: true,
+            });
         }
         let header = self.final_header(batch, epoch);
         let incoming = Incoming {
@@ -156,23 +162,13 @@ impl Log {
         self.index_aborted(batch, &header).map_err(|error| self.write_failed(error))?;
         self.write(batch, &header, now).map_err(|error| self.write_failed(error))?;
         self.written(batch, &header, &incoming);
-        Ok(self.appended(header.base_offset, header.last_offset(), batch, false))
-    }
-
-    fn appended(
-        &self,
-        base_offset: Offset,
-        last_offset: Offset,
-        batch: &CheckedBatch<'_>,
-        duplicate: bool,
-    ) -> Appended {
-        Appended {
-            base_offset,
-            end_offset: last_offset.plus(1),
+        Ok(Appended {
+            base_offset: header.base_offset,
+            end_offset: header.last_offset().plus(1),
             log_append_time: batch.log_append_time.unwrap_or(Timestamp::NONE),
             log_start: self.log_start,
-            duplicate,
-        }
+            duplicate: false,
+        })
     }
 
     /// The header as it will be in the log, but for a renewed checksum.

@@ -199,6 +199,9 @@ pub enum BatchRejection {
     /// CORRUPT_MESSAGE.
     #[error("{0}")]
     Corrupt(String),
+    /// INVALID_RECORD: the bytes are not just one batch of magic 2, which is seen before a log is asked.
+    #[error("{0}")]
+    NotOneBatch(String),
     /// INVALID_RECORD, with (index in the batch, reason) of the offending records.
     #[error("{reason}")]
     InvalidRecord {
@@ -328,12 +331,11 @@ fn check_envelope(records: &[u8], rules: &BatchRules) -> Result<BatchHeader, Bat
 /// The header of the one batch of magic 2 that the bytes must be.
 fn only_batch(records: &[u8]) -> Result<BatchHeader, BatchRejection> {
     let corrupt = |reason: String| Err(BatchRejection::Corrupt(reason));
+    let not_one = |reason: &str| Err(BatchRejection::NotOneBatch(reason.to_owned()));
     let len = match frame(records) {
         Framing::Whole(len) => len,
         Framing::Partial(_) => {
-            return Err(BatchRejection::invalid(
-                "Produce requests must have at least one record batch per partition",
-            ));
+            return not_one("Produce requests must have at least one record batch per partition");
         }
         Framing::Corrupt(FramingError::Magic(magic)) => {
             return corrupt(format!("Invalid magic found in record: {magic}"));
@@ -348,12 +350,12 @@ fn only_batch(records: &[u8]) -> Result<BatchHeader, BatchRejection> {
     let Some(header) = magic_2 else {
         let reason =
             "Produce requests are only allowed to contain record batches with magic version 2";
-        return Err(BatchRejection::invalid(reason));
+        return not_one(reason);
     };
     if len != records.len() {
         let reason =
             "Produce requests are only allowed to contain exactly one record batch per partition";
-        return Err(BatchRejection::invalid(reason));
+        return not_one(reason);
     }
     Ok(header)
 }

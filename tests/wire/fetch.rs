@@ -121,6 +121,9 @@ async fn errors_come_at_once_with_empty_records() {
         let ends = (partition.high_watermark, partition.last_stable_offset);
         assert_eq!((ends, partition.log_start_offset), ((-1, -1), -1));
         assert_eq!(partition.records, Some(Bytes::new()));
+        // As Kafka has it: null where a read failed, none where there is nothing to read.
+        let aborted = partition.aborted_transactions.map(|list| list.len());
+        assert_eq!(aborted, (error == UNKNOWN_TOPIC_OR_PARTITION).then_some(0));
     }
     let mut by_id = request("", vec![asked(0, 0)]);
     by_id.topics[0].topic_id = codec::id_to_wire(Uuid::from_bytes([9; 16]));
@@ -221,6 +224,22 @@ async fn a_session_sends_only_what_is_new() {
     session.produce("t", 2, batch(&[b"unwanted"])).await;
     let answer: FetchResponse = session.call(FETCH, 12, &incremental(id, 4)).await;
     assert!(sent_partitions(&answer).is_empty());
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_may_begin_without_partitions() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    session.produce("t", 0, batch(&[b"a"])).await;
+    let empty = request("t", Vec::new()).with_session_epoch(0);
+    let opened: FetchResponse = session.call(FETCH, 12, &empty).await;
+    assert!(opened.session_id > 0 && opened.responses.is_empty());
+    let added =
+        FetchTopic::default().with_topic(topic_name("t")).with_partitions(vec![asked(0, 0)]);
+    let next = incremental(opened.session_id, 1).with_topics(vec![added]);
+    let answer: FetchResponse = session.call(FETCH, 12, &next).await;
+    assert_eq!(sent_partitions(&answer), [0]);
     session.broker.stop().await;
 }
 

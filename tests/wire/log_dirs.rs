@@ -28,7 +28,6 @@ const ALTER_PARTITION_REASSIGNMENTS: i16 = 45;
 
 const NONE: i16 = 0;
 const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
-const REPLICA_NOT_AVAILABLE: i16 = 9;
 const INVALID_TOPIC_EXCEPTION: i16 = 17;
 const INVALID_REPLICA_ASSIGNMENT: i16 = 39;
 const LOG_DIR_NOT_FOUND: i16 = 57;
@@ -147,16 +146,16 @@ async fn what_cannot_be_moved_is_answered_with_kafkas_codes() {
     assert_eq!(
         codes,
         [
-            ("missing".to_owned(), 0, REPLICA_NOT_AVAILABLE),
+            ("missing".to_owned(), 0, UNKNOWN_TOPIC_OR_PARTITION),
             ("t".to_owned(), 0, LOG_DIR_NOT_FOUND),
-            ("t".to_owned(), 1, REPLICA_NOT_AVAILABLE),
+            ("t".to_owned(), 1, UNKNOWN_TOPIC_OR_PARTITION),
             (long, 0, INVALID_TOPIC_EXCEPTION),
         ]
     );
     session.broker.stop().await;
 }
 
-/// Kafka answers REPLICA_NOT_AVAILABLE, and puts the partition there once it is created.
+/// Kafka answers UNKNOWN_TOPIC_OR_PARTITION, and puts the partition there once it is created.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_that_is_not_there_yet_goes_where_it_was_sent_beforehand() {
     let directories = DataDirectories::several(2);
@@ -165,7 +164,7 @@ async fn a_partition_that_is_not_there_yet_goes_where_it_was_sent_beforehand() {
     let here = describe(&mut session, 4).await[0].0.clone();
     for topic in ["later", "again"] {
         let codes = alter(&mut session, 2, vec![move_to(&here, topic, &[0])]).await;
-        assert_eq!(codes, [(topic.to_owned(), 0, REPLICA_NOT_AVAILABLE)]);
+        assert_eq!(codes, [(topic.to_owned(), 0, UNKNOWN_TOPIC_OR_PARTITION)]);
         session.create(topic, 1, &[]).await;
         let broker = session.broker.broker();
         let image = broker.metadata.image();

@@ -16,6 +16,7 @@ use crate::calls::{DELETE_RECORDS, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH, Sessio
 use crate::pipelining::topic_name;
 use crate::records::batch;
 
+const UNKNOWN_SERVER_ERROR: i16 = -1;
 const NONE: i16 = 0;
 const OFFSET_OUT_OF_RANGE: i16 = 1;
 const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
@@ -92,7 +93,18 @@ async fn unknown_and_repeated_partitions_are_refused_one_by_one() {
     assert_eq!(listed(&answer), [(NONE, 4, -1), (UNKNOWN_TOPIC_OR_PARTITION, -1, -1)]);
     let answer: ListOffsetsResponse =
         session.call(LIST_OFFSETS, 6, &list("t", &[(0, -1), (0, -2)])).await;
-    assert_eq!(listed(&answer), [(INVALID_REQUEST, -1, -1); 2]);
+    assert_eq!(listed(&answer), [(INVALID_REQUEST, -1, -1)], "answered once");
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_isolation_level_that_there_is_not_fails_and_what_has_no_partitions_is_not_named() {
+    let mut session = four_records().await;
+    let unknown = list("t", &[(0, -1), (5, -1)]).with_isolation_level(3);
+    let answer: ListOffsetsResponse = session.call(LIST_OFFSETS, 6, &unknown).await;
+    assert_eq!(listed(&answer), [(UNKNOWN_SERVER_ERROR, -1, -1); 2]);
+    let nothing: ListOffsetsResponse = session.call(LIST_OFFSETS, 6, &list("t", &[])).await;
+    assert!(nothing.topics.is_empty());
     session.broker.stop().await;
 }
 

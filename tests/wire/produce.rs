@@ -7,9 +7,12 @@ use highwater::log::builder::{BatchBuilder, BatchTemplate};
 use highwater::log::compress::Compression;
 use highwater::types::{Timestamp, Uuid};
 use kafka_protocol::messages::ProduceResponse;
+use kafka_protocol::messages::produce_request::TopicProduceData;
 use kafka_protocol::messages::produce_response::PartitionProduceResponse;
 
 use crate::calls::{PRODUCE, Session, produce_request};
+use crate::peer::{Peer, api};
+use crate::pipelining::topic_name;
 use crate::records::batch;
 
 const NONE: i16 = 0;
@@ -44,6 +47,7 @@ fn changed(batch: &Bytes, at: usize, field: &[u8]) -> Bytes {
 }
 
 const ATTRIBUTES: usize = 21;
+const FIRST_TIMESTAMP: usize = 27;
 const MAX_TIMESTAMP: usize = 35;
 const PRODUCER: usize = 43;
 
@@ -92,7 +96,6 @@ async fn an_error_has_its_own_code_and_no_offset() {
     torn[last] ^= 1;
     let two = Bytes::from([&good[..], &good[..]].concat());
     let large = batch(&[&vec![b'x'; 1_100_000]]);
-    let control = changed(&good, ATTRIBUTES, &[0, 0x20]);
     let cases = [
         ("nothing", 0, Some(good.clone()), UNKNOWN_TOPIC_OR_PARTITION),
         ("t", 1, Some(good.clone()), UNKNOWN_TOPIC_OR_PARTITION),
@@ -102,7 +105,6 @@ async fn an_error_has_its_own_code_and_no_offset() {
         ("t", 0, Some(torn.freeze()), CORRUPT_MESSAGE),
         ("t", 0, Some(two), INVALID_RECORD),
         ("t", 0, Some(large), MESSAGE_TOO_LARGE),
-        ("t", 0, Some(control), INVALID_RECORD),
     ];
     for (number, (topic, partition, records, error)) in cases.into_iter().enumerate() {
         let request = produce_request(topic, partition, records);
@@ -112,6 +114,47 @@ async fn an_error_has_its_own_code_and_no_offset() {
         assert_eq!(offsets, (-1, -1, -1), "case {number}");
     }
     assert_eq!(session.produce("t", 0, good).await.base_offset, 0, "nothing of it was appended");
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_refuses_a_batch_tells_where_it_begins_and_words_only_about_records() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let good = batch(&[b"a"]);
+    let [control, placed] = [(ATTRIBUTES, &[0, 0x20][..]), (0, &[0, 0, 0, 0, 0, 0, 0, 7])]
+        .map(|(at, field)| changed(&good, at, field));
+    assert_eq!(session.produce("t", 0, sent_by(&good, 17, 1, 0)).await.error_code, NONE);
+    let cases = [
+        (control, INVALID_RECORD),
+        (placed, INVALID_RECORD),
+        (sent_by(&good, 17, 1, 5), OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (sent_by(&good, 17, 0, 1), INVALID_PRODUCER_EPOCH),
+    ];
+    for (number, (records, error)) in cases.into_iter().enumerate() {
+        let answer = session.produce("t", 0, records).await;
+        assert_eq!((answer.error_code, answer.log_start_offset), (error, 0), "case {number}");
+        assert_eq!(answer.error_message, None, "case {number}");
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn topics_without_partitions_are_not_answered_and_null_is_malformed() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let mut request = produce_request("t", 0, Some(batch(&[b"a"])));
+    let nothing = TopicProduceData::default().with_name(topic_name("empty"));
+    request.topic_data.insert(0, nothing);
+    assert_eq!(only(session.call(PRODUCE, 12, &request).await).error_code, NONE);
+    // No transactional id, acks=1, the time-out, and null in the place of the topics.
+    for (version, body) in [
+        (8, &[0xff, 0xff, 0, 1, 0, 0, 0x75, 0x30, 0xff, 0xff, 0xff, 0xff][..]),
+        (9, &[0, 0, 1, 0, 0, 0x75, 0x30, 0, 0]),
+    ] {
+        let mut peer = Peer::connect(session.broker.address).await;
+        assert!(peer.ask(api(PRODUCE), version, body).await.is_none(), "v{version}");
+    }
     session.broker.stop().await;
 }
 
@@ -150,7 +193,6 @@ async fn an_idempotent_producer_gets_the_first_offset_again_and_no_gaps() {
     let cases = [
         (0, 0, NONE, 0),
         (0, 2, NONE, 2),
-        (0, 0, NONE, 0),
         (0, 6, OUT_OF_ORDER_SEQUENCE_NUMBER, -1),
         (1, 1, OUT_OF_ORDER_SEQUENCE_NUMBER, -1),
         (1, 0, NONE, 4),
@@ -159,6 +201,20 @@ async fn an_idempotent_producer_gets_the_first_offset_again_and_no_gaps() {
     for (epoch, sequence, error, offset) in cases {
         let answer = session.produce("t", 0, sent_by(&plain, 17, epoch, sequence)).await;
         assert_eq!((answer.error_code, answer.base_offset), (error, offset), "{epoch} {sequence}");
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_before_is_answered_with_its_first_offset_and_its_time() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let time = 1_700_000_000_000_i64.to_be_bytes();
+    let timed = changed(&batch(&[b"a", b"b"]), FIRST_TIMESTAMP, &[time, time].concat());
+    for (log_append_time, what) in [(-1, "CreateTime"), (1_700_000_000_000, "sent again")] {
+        let answer = session.produce("t", 0, sent_by(&timed, 17, 0, 0)).await;
+        assert_eq!((answer.error_code, answer.base_offset), (NONE, 0), "{what}");
+        assert_eq!(answer.log_append_time_ms, log_append_time, "{what}");
     }
     session.broker.stop().await;
 }

@@ -113,8 +113,15 @@ async fn read_as_consumers_do(session: &mut Session, topic: &str) {
         let aborted = empty.aborted_transactions.map(|list| list.len());
         assert_eq!(aborted, (isolation_level == 1).then_some(0), "{topic}");
     }
+    let agreeing = fetch(topic, from(0).with_last_fetched_epoch(epoch));
+    let agreed = fetched(session.call(FETCH, 12, &agreeing).await);
+    assert_eq!((agreed.error_code, agreed.diverging_epoch.epoch), (0, -1), "{topic}");
+    let ahead = fetch(topic, from(3).with_last_fetched_epoch(epoch));
+    let diverging = fetched(session.call(FETCH, 12, &ahead).await).diverging_epoch;
+    assert_eq!((diverging.epoch, diverging.end_offset), (epoch, 0), "{topic}");
     for (asked, error) in [
         (from(1), OFFSET_OUT_OF_RANGE),
+        (from(0).with_last_fetched_epoch(epoch + 1), OFFSET_OUT_OF_RANGE),
         (from(0).with_current_leader_epoch(epoch + 1), UNKNOWN_LEADER_EPOCH),
     ] {
         let refused = fetched(session.call(FETCH, 12, &fetch(topic, asked)).await);

@@ -313,17 +313,23 @@ fn first_key(change: &KeyChange) -> Option<String> {
     }
 }
 
+fn no_repetition<'a>(mut keys: impl Iterator<Item = &'a String>) -> Result<(), AlterConfigError> {
+    let mut seen = HashSet::new();
+    match keys.all(|key| seen.insert(key)) {
+        true => Ok(()),
+        false => Err(AlterConfigError::DuplicateKeys),
+    }
+}
+
 /// What is wrong with a request whatever the resource.
 fn check_form(change: &KeyChange) -> Result<(), AlterConfigError> {
     match change {
         KeyChange::Incremental(changes) => {
-            let mut seen = HashSet::new();
-            if !changes.iter().all(|(key, _)| seen.insert(key)) {
-                return Err(AlterConfigError::DuplicateKeys);
-            }
+            no_repetition(changes.iter().map(|(key, _)| key))?;
             no_nulls(changes.iter().filter(|(_, op)| op.lacks_value()).map(|(key, _)| key))
         }
         KeyChange::Replace(values) => {
+            no_repetition(values.iter().map(|(key, _)| key))?;
             no_nulls(values.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| key))
         }
     }

@@ -43,6 +43,18 @@ pub fn check_leader_epoch(claimed: LeaderEpoch, actual: LeaderEpoch) -> Result<(
     }
 }
 
+/// Where an epoch ends: as the log `known`s it, or, if it is that of the leader and nothing has been written in it yet, at the
+/// end of the log.
+pub fn end_of_epoch(
+    epoch: LeaderEpoch,
+    known: Option<(LeaderEpoch, Offset)>,
+    leader_epoch: LeaderEpoch,
+    log_end: Offset,
+) -> Option<EpochEnd> {
+    let (epoch, end) = known.or_else(|| (epoch == leader_epoch).then_some((epoch, log_end)))?;
+    Some(EpochEnd { epoch, end })
+}
+
 /// Where a consumer whose last record was written in `last_fetched_epoch` must go back to; `known_end` is the end of the
 /// largest epoch at or below that one. `None` if its log agrees with ours.
 pub fn check_divergence(

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::plan::{Allowance, EpochEnd, FetchError, check_divergence, check_leader_epoch};
+use super::plan::{Allowance, FetchError, check_divergence, check_leader_epoch, end_of_epoch};
 use super::{Fetch, FetchPartition, Fetched, FetchedPartitions};
 use crate::broker::partition::{Ends, Partition};
 use crate::broker::registry::{Lookup, Readable};
@@ -167,12 +167,14 @@ fn read_unwritten(
     leader_epoch: LeaderEpoch,
 ) -> Result<Fetched, FetchError> {
     check_leader_epoch(asked.current_leader_epoch, leader_epoch)?;
-    check_divergence(asked.offset, asked.last_fetched_epoch, Offset::ZERO, None)?;
-    if asked.offset != Offset::ZERO {
+    let last_epoch = asked.last_fetched_epoch;
+    let known_end = end_of_epoch(last_epoch, None, leader_epoch, Offset::ZERO);
+    let diverging = check_divergence(asked.offset, last_epoch, Offset::ZERO, known_end)?;
+    if diverging.is_none() && asked.offset != Offset::ZERO {
         return Err(FetchError::OutOfRange);
     }
     let aborted = (isolation == Isolation::ReadCommitted).then(Vec::new);
-    Ok(Fetched { aborted, ..Fetched::default() })
+    Ok(Fetched { aborted, diverging, ..Fetched::default() })
 }
 
 /// Everything that can be said without reading.
@@ -188,11 +190,10 @@ fn check(
         return Err(FetchError::Storage);
     }
     check_leader_epoch(asked.current_leader_epoch, partition.leader_epoch())?;
-    let view = &ends.view;
-    let known_end = view.end_of_epoch(asked.last_fetched_epoch);
-    let known_end = known_end.map(|(epoch, end)| EpochEnd { epoch, end });
-    let diverging =
-        check_divergence(asked.offset, asked.last_fetched_epoch, view.log_start, known_end)?;
+    let (view, last_epoch) = (&ends.view, asked.last_fetched_epoch);
+    let known_end = view.end_of_epoch(last_epoch);
+    let known_end = end_of_epoch(last_epoch, known_end, partition.leader_epoch(), view.log_end);
+    let diverging = check_divergence(asked.offset, last_epoch, view.log_start, known_end)?;
     if diverging.is_none() && (asked.offset < view.log_start || asked.offset > view.log_end) {
         return Err(FetchError::OutOfRange);
     }

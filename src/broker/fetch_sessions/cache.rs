@@ -45,7 +45,7 @@ impl SessionCache {
         now: Duration,
         random: &dyn Random,
     ) -> i32 {
-        if self.slots == 0 || session.is_empty() {
+        if self.slots == 0 {
             return NO_SESSION;
         }
         if self.sessions.len() >= self.slots && !self.evict_for(session.len(), now) {

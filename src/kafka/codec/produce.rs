@@ -27,7 +27,7 @@ pub struct ProduceRequest {
     pub acks: i16,
     /// How long the producer waits.
     pub timeout_ms: i32,
-    /// Number of topics.
+    /// Number of topics that something is written to.
     pub topics: usize,
     /// Number of partitions, all topics.
     pub partitions: usize,
@@ -67,11 +67,11 @@ impl ProduceRequest {
         let acks = reader.int16()?;
         let timeout_ms = reader.int32()?;
         let topics_at = reader.position();
-        let topics = topic_count(&mut reader)?;
-        let mut partitions = 0;
-        for _ in 0..topics {
+        let (mut topics, mut partitions) = (0, 0);
+        for _ in 0..topic_count(&mut reader)? {
             let topic = topic(&mut reader, version)?;
             skip_partitions(&mut reader, topic.partitions)?;
+            topics += usize::from(topic.partitions > 0);
             partitions += topic.partitions;
         }
         reader.skip_tags()?;
@@ -92,15 +92,17 @@ impl ProduceRequest {
         self.reader(self.transactional_id_at).nullable_text().ok().flatten()
     }
 
-    /// The topics in wire order. No read in here fails: `parse` has done the same ones.
+    /// The topics in wire order, but for those without partitions: Kafka's answer does not name them. No read in here fails:
+    /// `parse` has done the same ones.
     pub fn topics(&self) -> impl Iterator<Item = TopicData<'_>> {
         let mut reader = self.reader(self.topics_at);
         let count = topic_count(&mut reader).unwrap_or(0);
-        (0..count).map_while(move |_| {
+        let topics = (0..count).map_while(move |_| {
             let topic = topic(&mut reader, self.version).ok()?;
             skip_partitions(&mut reader, topic.partitions).ok()?;
             Some(topic)
-        })
+        });
+        topics.filter(|topic| topic.partitions > 0)
     }
 
     /// The shared form of a slice that this request handed out; it keeps the whole frame alive.
@@ -124,7 +126,7 @@ impl<'a> TopicData<'a> {
 fn topic_count(reader: &mut Reader<'_>) -> Result<usize, Malformed> {
     // A name or id, an array and tags.
     let least = if reader.is_flexible() { 3 } else { 6 };
-    reader.elements(least)
+    reader.elements_not_null(least)
 }
 
 /// A topic up to its first partition.
@@ -135,7 +137,7 @@ fn topic<'a>(reader: &mut Reader<'a>, version: i16) -> Result<TopicData<'a>, Mal
         TopicKey::Name(reader.text()?)
     };
     // An index, a length and tags.
-    let partitions = reader.elements(if reader.is_flexible() { 6 } else { 8 })?;
+    let partitions = reader.elements_not_null(if reader.is_flexible() { 6 } else { 8 })?;
     Ok(TopicData { topic, partitions, reader: *reader })
 }
 

@@ -44,7 +44,7 @@ pub fn handle(request: Request) -> Outcome {
     coordinators::later(version, async move {
         let mut results = Vec::with_capacity(asked.len());
         for (transaction, codes) in asked {
-            results.push(result(transaction, codes.await));
+            results.push(result(transaction, codes.await, version));
         }
         response(results, version)
     })
@@ -141,9 +141,13 @@ fn verify(broker: &Arc<Broker>, partitions: Partitions, codes: Codes) -> BoxFutu
 fn result(
     transaction: AddPartitionsToTxnTransaction,
     codes: Vec<ErrorCode>,
+    version: i16,
 ) -> AddPartitionsToTxnResult {
     let mut codes = codes.into_iter();
-    let topics = transaction.topics.into_iter().map(|topic| {
+    // Kafka's answer to a broker does not name a topic without partitions.
+    let is_named =
+        |topic: &AddPartitionsToTxnTopic| version < SEVERAL_FROM || !topic.partitions.is_empty();
+    let topics = transaction.topics.into_iter().filter(is_named).map(|topic| {
         let partitions = topic.partitions.into_iter().zip(codes.by_ref());
         let partitions = partitions.map(|(index, code)| {
             AddPartitionsToTxnPartitionResult::default()

@@ -35,6 +35,10 @@ fn respond(
     broker: &Broker,
     body: &AlterPartitionReassignmentsRequest,
 ) -> AlterPartitionReassignmentsResponse {
+    if body.topics.is_empty() {
+        // Kafka looks at nothing then, and answers what an answer begins with.
+        return AlterPartitionReassignmentsResponse::default();
+    }
     let image = broker.metadata.image();
     let topic = |topic: &ReassignableTopic| {
         let partitions = topic.partitions.iter();

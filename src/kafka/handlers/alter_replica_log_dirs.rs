@@ -58,7 +58,7 @@ fn destinations(body: &AlterReplicaLogDirsRequest) -> BTreeMap<(&str, i32), &str
 
 fn move_one(broker: &Broker, topic: &str, index: i32, path: &str) -> ErrorCode {
     // No topic has such a name.
-    let Ok(topic) = TopicName::new(topic) else { return ErrorCode::ReplicaNotAvailable };
+    let Ok(topic) = TopicName::new(topic) else { return ErrorCode::UnknownTopicOrPartition };
     let name = TopicPartition { topic, partition: PartitionIndex::new(index) };
     match broker.move_partition(&name, path) {
         Ok(()) => ErrorCode::None,
@@ -73,7 +73,7 @@ fn code(error: &MoveRequestError) -> ErrorCode {
     match error {
         MoveRequestError::NameTooLong => ErrorCode::InvalidTopicException,
         MoveRequestError::NoSuchDirectory => ErrorCode::LogDirNotFound,
-        MoveRequestError::UnknownPartition => ErrorCode::ReplicaNotAvailable,
+        MoveRequestError::UnknownPartition => ErrorCode::UnknownTopicOrPartition,
         MoveRequestError::Offline | MoveRequestError::Failed(_) => ErrorCode::KafkaStorageError,
     }
 }

@@ -14,6 +14,7 @@ pub(super) struct AskedTopic {
     pub(super) id: uuid::Uuid,
     /// Its partitions, in the order of the request, with the reason why one is refused.
     pub(super) partitions: Vec<(i32, Option<ErrorCode>)>,
+    exists: bool,
 }
 
 impl AskedTopic {
@@ -39,7 +40,12 @@ impl AskedTopic {
             (None, TopicKey::Name(name)) => (codec::topic_name(name), uuid::Uuid::nil()),
             (None, TopicKey::Id(id)) => (codec::topic_name(""), codec::id_to_wire(id)),
         };
-        Self { name, id, partitions }
+        Self { name, id, partitions, exists: topic.is_some() }
+    }
+
+    /// Kafka's answers leave out a topic that is there and that nothing was asked about.
+    pub(super) fn is_answered(&self) -> bool {
+        !self.exists || !self.partitions.is_empty()
     }
 
     /// Leaves in `partitions`, which are those of the request, only those that are not refused.

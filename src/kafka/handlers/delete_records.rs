@@ -30,7 +30,9 @@ pub fn handle(request: Request) -> Outcome {
         }));
     }
     let timeout = Duration::from_millis(u64::try_from(body.timeout_ms).unwrap_or(0));
-    let topics = body.topics;
+    let mut topics = body.topics;
+    // Kafka's answer does not name them.
+    topics.retain(|topic| !topic.partitions.is_empty());
     Outcome::of_step(broker.delete_records(asked, timeout), move |deleted| {
         codec::encode(&response(topics, &deleted), version)
     })

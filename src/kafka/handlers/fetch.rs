@@ -201,7 +201,9 @@ impl Reply {
             }
             Err(error) => {
                 let code = self.code(error, &partition.topic);
-                let answered = Answered::failed(partition.partition, code);
+                // As Kafka has it: null where a read failed, nothing aborted where there is nothing to read.
+                let aborted = (error == FetchError::UnknownPartition).then_some(&[][..]);
+                let answered = Answered { aborted, ..Answered::failed(partition.partition, code) };
                 response.partition(&answered, Default::default());
             }
         }

@@ -9,7 +9,7 @@ use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListO
 use kafka_protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
 };
-use kafka_protocol::messages::{ListOffsetsRequest, ListOffsetsResponse};
+use kafka_protocol::messages::{ListOffsetsRequest, ListOffsetsResponse, TopicName};
 
 use crate::broker::{Broker, FetchError, ListedOffset, ListedOffsets, OffsetQuery, OffsetQuestion};
 use crate::kafka::codec::lift;
@@ -27,28 +27,45 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let Request { version, broker, .. } = request;
-    let isolation = match body.isolation_level {
-        1 => Isolation::ReadCommitted,
-        _ => Isolation::ReadUncommitted,
+    let mut topics = body.topics;
+    let twice = take_out_repetition(&mut topics);
+    // Kafka's answer does not name what nothing was asked about.
+    topics.retain(|topic| !topic.partitions.is_empty());
+    let isolation = isolation(body.isolation_level);
+    let (questions, refusals) = match isolation {
+        Some(_) => questions(&broker, &topics, &twice, version),
+        None => (Vec::new(), vec![Some(ErrorCode::UnknownServerError); partition_count(&topics)]),
     };
-    let (questions, refusals) = questions(&broker, &body.topics, version);
-    let topics = body.topics;
+    let isolation = isolation.unwrap_or(Isolation::ReadUncommitted);
     Outcome::of_step(broker.list_offsets(questions, isolation), move |offsets| {
         lift::encode(&Answers { version, offsets, refusals }.response(topics), version)
     })
+}
+
+/// `None` for a level that there is not, upon which Kafka fails.
+fn isolation(level: i8) -> Option<Isolation> {
+    match level {
+        0 => Some(Isolation::ReadUncommitted),
+        1 => Some(Isolation::ReadCommitted),
+        _ => None,
+    }
+}
+
+fn partition_count(topics: &[ListOffsetsTopic]) -> usize {
+    topics.iter().map(|topic| topic.partitions.len()).sum()
 }
 
 /// One question for each partition that is asked properly; for the others, at their place, why not.
 fn questions(
     broker: &Broker,
     topics: &[ListOffsetsTopic],
+    twice: &HashSet<(TopicName, i32)>,
     version: i16,
 ) -> (Vec<OffsetQuestion>, Vec<Option<ErrorCode>>) {
-    let twice = asked_twice(topics);
     let (mut questions, mut refusals) = (Vec::new(), Vec::new());
     for topic in topics {
         for asked in &topic.partitions {
-            let repeated = twice.contains(&(topic.name.as_str(), asked.partition_index));
+            let repeated = twice.contains(&(topic.name.clone(), asked.partition_index));
             match query(asked.timestamp, version) {
                 _ if repeated => refusals.push(Some(ErrorCode::InvalidRequest)),
                 None => refusals.push(Some(ErrorCode::UnsupportedVersion)),
@@ -76,13 +93,19 @@ fn question(
     }
 }
 
-/// Partitions that a request names more than once.
-fn asked_twice(topics: &[ListOffsetsTopic]) -> HashSet<(&str, i32)> {
-    let mut seen = HashSet::new();
-    let all = topics.iter().flat_map(|topic| {
-        topic.partitions.iter().map(|asked| (topic.name.as_str(), asked.partition_index))
-    });
-    all.filter(|asked| !seen.insert(*asked)).collect()
+/// Partitions that a request names more than once. They are answered once.
+fn take_out_repetition(topics: &mut [ListOffsetsTopic]) -> HashSet<(TopicName, i32)> {
+    let (mut seen, mut twice) = (HashSet::new(), HashSet::new());
+    for ListOffsetsTopic { name, partitions, .. } in topics {
+        partitions.retain(|asked| {
+            let is_first = seen.insert((name.clone(), asked.partition_index));
+            if !is_first {
+                twice.insert((name.clone(), asked.partition_index));
+            }
+            is_first
+        });
+    }
+    twice
 }
 
 /// What a timestamp asks for; `None` for a special one that `version` does not have.

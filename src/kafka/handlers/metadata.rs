@@ -30,6 +30,9 @@ const INLINE_MAX: usize = 300;
 /// What a topic or a partition takes in an answer, about: names are longer, most partitions shorter.
 const ELEMENT_BYTES: usize = 64;
 
+/// First version in which a topic may have an id in the place of its name.
+const NULL_NAMES_FROM: i16 = 10;
+
 /// First version with compact lengths and tags.
 const FLEXIBLE_FROM: i16 = 9;
 
@@ -40,6 +43,10 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let version = request.version;
+    let has_null = || body.topics.iter().flatten().any(|topic| topic.name.is_none());
+    if version < NULL_NAMES_FROM && has_null() {
+        return Outcome::Close(Disconnect("null for the name of a topic".to_owned()));
+    }
     let asked = match Asked::of(&body, version) {
         Ok(asked) => asked,
         Err(NotAllowed) => return codec::reply(&refused(&body, version), version),

@@ -47,7 +47,9 @@ fn take_out_unknown(body: &mut OffsetDeleteRequest, image: &Image) -> Vec<AskedT
         let indices = topic.partitions.iter().map(|partition| partition.partition_index);
         let asked = AskedTopic::of(image, TopicKey::Name(&topic.name), indices);
         asked.retain_existing(&mut topic.partitions);
-        all.push(asked);
+        if asked.is_answered() {
+            all.push(asked);
+        }
         !topic.partitions.is_empty()
     });
     all

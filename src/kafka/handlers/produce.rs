@@ -9,15 +9,16 @@ use smallvec::SmallVec;
 
 use crate::broker::topics::is_internal;
 use crate::broker::{
-    Acks, Lookup, Produce, ProduceBatch, ProduceError, ProduceTransaction, Produced, Step,
+    Acks, Broker, Lookup, PartitionAppendError, Produce, ProduceBatch, ProduceError,
+    ProduceTransaction, Produced, Step,
 };
 use crate::coordinator::TransactionalId;
 use crate::coordinator::transactions::TransactionError;
 use crate::kafka::codec::TopicKey;
 use crate::kafka::codec::produce::{PartitionAnswer, ProduceRequest, ProduceResponse};
 use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, append_errors};
-use crate::log::{Appended, BatchRejection};
-use crate::types::{PartitionIndex, TopicId, TransactionVersion};
+use crate::log::{AppendError, Appended, BatchRejection};
+use crate::types::{Offset, PartitionIndex, TopicId, TransactionVersion};
 
 /// The client id that may write to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`).
 const ADMIN_CLIENT: &str = "__admin_client";
@@ -104,16 +105,22 @@ fn batches(request: &Request, body: &ProduceRequest) -> Vec<ProduceBatch> {
     for topic in body.topics() {
         let barred = is_barred(request, topic.topic);
         for partition in topic.partitions() {
-            let lookup = match topic.topic {
-                _ if barred => Lookup::Unknown,
-                TopicKey::Name(name) => broker.find_by_name(name, partition.index),
-                TopicKey::Id(id) => broker.find_by_id(id, partition.index),
+            let lookup = match barred {
+                true => Lookup::Unknown,
+                false => find(broker, topic.topic, partition.index),
             };
             let records = partition.records.map(|records| body.share(records)).unwrap_or_default();
             batches.push(ProduceBatch::new(lookup, records));
         }
     }
     batches
+}
+
+fn find(broker: &Broker, topic: TopicKey<'_>, index: PartitionIndex) -> Lookup {
+    match topic {
+        TopicKey::Name(name) => broker.find_by_name(name, index),
+        TopicKey::Id(id) => broker.find_by_id(id, index),
+    }
 }
 
 /// True for the topics of the coordinators: what lies there is theirs to write. Kafka lets its own tools through, by the name
@@ -272,17 +279,26 @@ impl Reply<'_> {
             (ErrorCode::UnknownTopicOrPartition, TopicKey::Id(id)) => self.unknown_by_id(id),
             (code, _) => code,
         };
-        let has_message = matches!(error, ProduceError::Rejected(_) | ProduceError::Transaction(_));
-        let message = has_message.then(|| error.to_string());
         let records: Vec<(i32, Option<&str>)> = record_errors(error)
             .iter()
             .map(|(position, reason)| (*position, Some(reason.as_str())))
             .collect();
+        let message = has_message(error, code).then(|| error.to_string());
+        let log_start = self.log_start(key, index).filter(|_| tells_log_start(error));
         response.partition(&PartitionAnswer {
             record_errors: &records,
             error_message: message.as_deref(),
+            log_start: log_start.unwrap_or(Offset::NONE),
             ..PartitionAnswer::failed(index, code)
         });
+    }
+
+    /// Of a log that is open: one that refused a batch is.
+    fn log_start(&self, key: TopicKey<'_>, index: PartitionIndex) -> Option<Offset> {
+        match find(&self.request.broker, key, index) {
+            Lookup::Open(partition) => Some(partition.ends().view.log_start),
+            Lookup::Closed(_) | Lookup::Unknown => None,
+        }
     }
 
     /// The topic is unknown, or only its partition is.
@@ -303,6 +319,39 @@ fn success(index: PartitionIndex, appended: &Appended) -> PartitionAnswer<'stati
     }
 }
 
+/// Kafka has words about records, and where a code stands for another that older clients would not take well.
+fn has_message(error: &ProduceError, code: ErrorCode) -> bool {
+    let is_translated = matches!(code, ErrorCode::InvalidTxnState | ErrorCode::NotEnoughReplicas);
+    !record_errors(error).is_empty()
+        || is_translated && matches!(error, ProduceError::Transaction(_))
+}
+
+/// Kafka tells where the log begins if the log has refused the batch, but for a few errors, and not where the request was wrong
+/// before that (`ReplicaManager.appendRecordsToLocalLog`).
+fn tells_log_start(error: &ProduceError) -> bool {
+    match error {
+        ProduceError::Rejected(rejection) => match rejection {
+            BatchRejection::InvalidRecord { .. } | BatchRejection::InvalidTimestamp { .. } => true,
+            BatchRejection::NotOneBatch(_)
+            | BatchRejection::NoMemory
+            | BatchRejection::Corrupt(_)
+            | BatchRejection::TooLarge(_)
+            | BatchRejection::LargerThanSegment(_)
+            | BatchRejection::UnsupportedCompression(_) => false,
+        },
+        ProduceError::Append(PartitionAppendError::Log(refusal)) => {
+            !matches!(refusal, AppendError::NoRoom(_) | AppendError::Io(_))
+        }
+        ProduceError::Append(PartitionAppendError::Retired | PartitionAppendError::Offline)
+        | ProduceError::UnknownPartition
+        | ProduceError::Open(_)
+        | ProduceError::Transaction(_)
+        | ProduceError::SeveralProducers
+        | ProduceError::SyncFailed
+        | ProduceError::TimedOut => false,
+    }
+}
+
 fn record_errors(error: &ProduceError) -> &[(i32, String)] {
     match error {
         ProduceError::Rejected(
@@ -319,7 +368,9 @@ fn code(error: &ProduceError, version: i16) -> ErrorCode {
         ProduceError::Rejected(rejection) => match rejection {
             BatchRejection::NoMemory => ErrorCode::KafkaStorageError,
             BatchRejection::Corrupt(_) => ErrorCode::CorruptMessage,
-            BatchRejection::InvalidRecord { .. } => ErrorCode::InvalidRecord,
+            BatchRejection::NotOneBatch(_) | BatchRejection::InvalidRecord { .. } => {
+                ErrorCode::InvalidRecord
+            }
             BatchRejection::InvalidTimestamp { .. } => ErrorCode::InvalidTimestamp,
             BatchRejection::TooLarge(_) => ErrorCode::MessageTooLarge,
             BatchRejection::LargerThanSegment(_) => ErrorCode::RecordListTooLarge,

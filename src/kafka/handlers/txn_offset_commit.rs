@@ -53,7 +53,9 @@ fn take_out_unknown(commit: &mut TxnOffsetCommit, image: &Image) -> Vec<AskedTop
         let asked = AskedTopic::of(image, key, indices);
         asked.retain_existing(&mut topic.partitions);
         topic.name = asked.name.clone();
-        all.push(asked);
+        if asked.is_answered() {
+            all.push(asked);
+        }
         !topic.partitions.is_empty()
     });
     all

@@ -19,10 +19,12 @@ use crate::types::{self, Marker, PartitionIndex, TopicName, TopicPartition, Tran
 /// Answers a WriteTxnMarkers request.
 pub fn handle(request: Request) -> Outcome {
     let version = request.version;
-    let markers = match txn_markers::request(request.body.clone(), version) {
+    let mut markers = match txn_markers::request(request.body.clone(), version) {
         Ok(markers) => markers,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
+    // Kafka's answer does not name them.
+    markers.retain(|marker| marker.marker.topics.iter().any(|t| !t.partition_indexes.is_empty()));
     let written = request.broker.write_transaction_markers(markers.iter().map(asked).collect());
     Outcome::Serial(Box::pin(
         async move { lift::reply(&response(markers, written.await), version) },

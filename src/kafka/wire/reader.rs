@@ -181,6 +181,13 @@ impl<'a> Reader<'a> {
         self.fits(count, least, at)
     }
 
+    /// As [`Reader::elements`], for an array that may not be null.
+    pub fn elements_not_null(&mut self, least: usize) -> Result<usize, Malformed> {
+        let at = self.at;
+        let count = self.len()?.ok_or(Malformed::Null { at })?;
+        self.fits(count, least, at)
+    }
+
     /// The number of tags, refused if the remaining bytes cannot hold them. 0 where the version has none.
     pub fn tag_count(&mut self) -> Result<usize, Malformed> {
         if !self.flexible {

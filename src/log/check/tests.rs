@@ -54,7 +54,7 @@ fn reason(result: Result<CheckedBatch<'_>, BatchRejection>) -> String {
     let rejection = result.unwrap_err();
     let class = match &rejection {
         BatchRejection::Corrupt(_) => "CORRUPT_MESSAGE",
-        BatchRejection::InvalidRecord { .. } => "INVALID_RECORD",
+        BatchRejection::NotOneBatch(_) | BatchRejection::InvalidRecord { .. } => "INVALID_RECORD",
         BatchRejection::InvalidTimestamp { .. } => "INVALID_TIMESTAMP",
         BatchRejection::TooLarge(_) => "MESSAGE_TOO_LARGE",
         BatchRejection::LargerThanSegment(_) => "RECORD_LIST_TOO_LARGE",
