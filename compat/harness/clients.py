@@ -80,7 +80,7 @@ class KafkaPythonClient(Client):
 
 class Aiokafka(Client):
     name = "aiokafka"
-    program = Python("aiokafka_records.py", "aiokafka[all]==0.14.0")
+    program = Python("aiokafka_records.py", "aiokafka[lz4,snappy,zstd]==0.14.0")
 
 
 class HighwaterCli(Client):

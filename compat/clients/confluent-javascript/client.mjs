@@ -6,7 +6,7 @@ const { Kafka, CompressionTypes, logLevel } = confluent.KafkaJS
 const PARTITIONS = 64
 const RECORDS_EACH = 10
 const SEQUENCE = 5000
-const CODECS = { none: 'None', gzip: 'GZIP', snappy: 'Snappy', lz4: 'LZ4', zstd: 'ZSTD' }
+const CODECS = { none: 'None', gzip: 'GZIP', snappy: 'SNAPPY', lz4: 'LZ4', zstd: 'ZSTD' }
 const QUIET_MS = 10_000 // without a new record for so long, there are no more
 
 const [verb, bootstrap, prefix] = process.argv.slice(2)
@@ -96,6 +96,9 @@ async function readAll() {
 
 const asText = (content) => (content === null || content === undefined ? null : Buffer.from(content).toString('latin1'))
 
+// This client reads an empty value as none.
+const valueAsRead = (content) => asText(content) || null
+
 function expectSame(have, wanted, where) {
   const [a, b] = [JSON.stringify(have), JSON.stringify(wanted)]
   if (a !== b) throw new Error(`${where}: ${a.slice(0, 80)} instead of ${b.slice(0, 80)}`)
@@ -107,8 +110,8 @@ function checkRecords(read = []) {
   const headers = (given = {}) => Object.entries(given).map(([name, content]) => [name, [content].flat().map(asText)])
   wanted.forEach((want, index) => {
     const have = read[index]
-    expectSame([Number(have.offset), asText(have.key), asText(have.value), headers(have.headers)],
-      [index, asText(want.key), asText(want.value), headers(want.headers)], `record ${index}`)
+    expectSame([Number(have.offset), asText(have.key), valueAsRead(have.value), headers(have.headers)],
+      [index, asText(want.key), valueAsRead(want.value), headers(want.headers)], `record ${index}`)
   })
 }
 
