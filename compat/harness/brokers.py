@@ -77,6 +77,11 @@ class Broker:
         self.format()
         self.start()
 
+    def start_as_wanted(self):
+        """Afresh, unless it has just the settings that it began with."""
+        if self.settings != self.wanted:
+            self.start_afresh()
+
     def format(self):
         """Makes an empty directory one that the broker starts on, if it does not do so itself."""
 
@@ -206,6 +211,9 @@ class Running:
 
     def requests_since(self):
         return {}
+
+    def start_as_wanted(self):
+        pass
 
     def kill(self):
         raise NotAvailable("a broker that is only known by its address cannot be killed")

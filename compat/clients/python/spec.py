@@ -27,12 +27,12 @@ def topics(prefix):
 
 
 def records(prefix):
-    """The records, as the client with this prefix can write them: kafkajs and kafka-python of old have no null in a header, and the
-    latter no record with neither key nor value."""
-    if prefix not in ("kafkajs", "kafka-python-2.0"):
+    """The records, as the client with this prefix can write them: kafkajs and kafka-python have no null in a header, and the latter of
+    old no record with neither key nor value."""
+    if prefix not in ("kafkajs", "kafka-python", "kafka-python-2.0"):
         return RECORDS
     without_nulls = [(key, value, [(name, content or b"") for name, content in headers]) for key, value, headers in RECORDS]
-    if prefix == "kafkajs":
+    if prefix != "kafka-python-2.0":
         return without_nulls
     return [(key, b"" if key is None and value is None else value, headers) for key, value, headers in without_nulls]
 

@@ -74,6 +74,8 @@ class Junit(Suite):
                 except queue.Empty:
                     self.rows.put(None)
                     return
+                # The class before may have had it started with others.
+                server.start_as_wanted()
                 for row in self.one_class(lab, server, control, name):
                     self.rows.put(row)
 

@@ -43,16 +43,18 @@ class CrateTests(Suite):
     def run(self, lab):
         for target in self.targets:
             began = time.monotonic()
-            log = lab.work / f"{target}.log"
-            with open(log, "wb") as out:
+            # Apart: what clients log would stand between the name of a test and its result.
+            log, errors = lab.work / f"{target}.log", lab.work / f"{target}.errors.log"
+            with open(log, "wb") as out, open(errors, "wb") as logged:
                 try:
                     subprocess.run([*self.cargo(), "--test", target, "--", f"--test-threads={self.threads}",
                                     *([lab.options.only] if lab.options.only else [])], cwd=self.source,
-                                   env={**self.environment, **self.addresses(lab.server.address)}, stdout=out, stderr=out,
+                                   env={**self.environment, **self.addresses(lab.server.address)}, stdout=out, stderr=logged,
                                    timeout=self.seconds)
                 except subprocess.TimeoutExpired:
                     pass
-            yield from rows(target, log.read_text(errors="replace"), time.monotonic() - began)
+            said = log.read_text(errors="replace") or errors.read_text(errors="replace")
+            yield from rows(target, said, time.monotonic() - began)
 
     def addresses(self, address):
         raise NotImplementedError
