@@ -176,6 +176,7 @@ def longer(request, random):
 
 def flip(request, random):
     place, byte = random.random(), random.randrange(128)  # Names stay text.
+
     def change(frame):
         at = min(14 + int((len(frame) - 14) * place), len(frame) - 1)
         return frame[:at] + bytes([byte]) + frame[at + 1:]

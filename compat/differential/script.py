@@ -6,6 +6,7 @@ A chapter is the same for a seed and a number, as long as the brokers answer the
 import itertools
 import random
 import re
+import time
 from dataclasses import dataclass
 
 from harness.script import progress
@@ -21,6 +22,7 @@ WEIGHTS = {"Produce": 5, "Fetch": 4, "JoinGroup": 4, "SyncGroup": 3, "Heartbeat"
            "AddOffsetsToTxn": 2, "CreateTopics": 2, "ListOffsets": 2, "Metadata": 2}
 """How often an API is asked beside the others, which are 1."""
 CONCURRENT_TRANSACTIONS = 51
+AGAIN_SECONDS = 2
 
 
 def play(lab, tally, requests):
@@ -112,10 +114,12 @@ class Chapter:
 
     def ask_again(self, exchange):
         """Kafka has a producer that returns in the middle of a transaction come again when that has been ended; Highwater waits."""
-        busy = [side for side, answer in exchange.answers.items() if isinstance(answer, dict)
-                and exchange.request.api.name == "InitProducerId" and answer.get("ErrorCode") == CONCURRENT_TRANSACTIONS]
-        if busy:
-            self.settler.after(exchange.request, self.world)
+        limit = time.monotonic() + AGAIN_SECONDS
+        while exchange.request.api.name == "InitProducerId" and time.monotonic() < limit:
+            busy = [side for side, answer in exchange.answers.items()
+                    if isinstance(answer, dict) and answer.get("ErrorCode") == CONCURRENT_TRANSACTIONS]
+            if not busy:
+                return
             self.lab.wire.ask_again(exchange, busy)
 
     def compared(self, exchange):

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use super::Broker;
-use super::fetch::{FetchError, check_leader_epoch, end_of_epoch, read_failed};
+use super::fetch::{
+    FetchError, check_leader_epoch, end_of_epoch, end_of_epoch_unwritten, read_failed,
+};
 use super::partition::Partition;
 use super::registry::{Lookup, Readable, open_together};
 use super::step::{Step, off_thread};
@@ -209,13 +211,13 @@ fn answer_unwritten(
     check_leader_epoch(question.current_leader_epoch, leader_epoch)?;
     let zero_in =
         |leader_epoch| ListedOffset { offset: Offset::ZERO, leader_epoch, ..ListedOffset::NONE };
+    let end_of = |epoch| end_of_epoch_unwritten(epoch, leader_epoch);
     Ok(match question.query {
         OffsetQuery::Earliest | OffsetQuery::Latest => zero_in(leader_epoch),
-        OffsetQuery::EndOfEpoch(epoch) if epoch == leader_epoch => zero_in(epoch),
-        OffsetQuery::MaxTimestamp
-        | OffsetQuery::At(_)
-        | OffsetQuery::Tiered
-        | OffsetQuery::EndOfEpoch(_) => ListedOffset::NONE,
+        OffsetQuery::EndOfEpoch(epoch) => {
+            end_of(epoch).map_or(ListedOffset::NONE, |known| zero_in(known.epoch))
+        }
+        OffsetQuery::MaxTimestamp | OffsetQuery::At(_) | OffsetQuery::Tiered => ListedOffset::NONE,
     })
 }
 

@@ -59,7 +59,7 @@ impl Epochs {
         log_end: Offset,
     ) -> Option<(LeaderEpoch, Offset)> {
         let latest = self.latest()?;
-        if epoch.get() < 0 || epoch > latest {
+        if epoch == LeaderEpoch::NONE || epoch > latest {
             return None;
         }
         if epoch == latest {

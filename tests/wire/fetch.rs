@@ -228,6 +228,24 @@ async fn a_session_sends_only_what_is_new() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_isolation_level_that_there_is_not_fails_as_in_kafka() {
+    const UNKNOWN_SERVER_ERROR: i16 = -1;
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    for version in [6, 12, 13] {
+        let unknown = request("t", vec![asked(0, 0)]).with_isolation_level(2);
+        let answer: FetchResponse = session.call(FETCH, version, &unknown).await;
+        let error = if version >= 7 { UNKNOWN_SERVER_ERROR } else { NONE };
+        assert_eq!(answer.error_code, error, "v{version}");
+        let codes: Vec<_> =
+            answer.responses.iter().flat_map(|t| &t.partitions).map(|p| p.error_code).collect();
+        let each: &[i16] = if version < 13 { &[UNKNOWN_SERVER_ERROR] } else { &[] };
+        assert_eq!(codes, each, "v{version}");
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_may_begin_without_partitions() {
     let mut session = Session::start().await;
     session.create("t", 1, &[]).await;

@@ -60,5 +60,6 @@ mod transactions;
 mod translation;
 mod txn_markers;
 mod txn_offsets;
+mod unasked;
 mod unwritten;
 mod versions;

@@ -133,6 +133,8 @@ async fn an_epoch_ends_where_the_log_ends_or_is_unknown() {
         assert_eq!(ask(-1, epoch).await, (NONE, epoch, 4), "v{version}");
         assert_eq!(ask(epoch, epoch).await, (NONE, epoch, 4), "v{version}");
         assert_eq!(ask(-1, epoch + 1).await, (NONE, -1, -1), "v{version}");
+        assert_eq!(ask(-1, -1).await, (NONE, -1, -1), "v{version}");
+        assert_eq!(ask(-1, -2).await, (NONE, -2, 1), "before the first there is, v{version}");
         assert_eq!(ask(epoch + 1, epoch).await, (UNKNOWN_LEADER_EPOCH, -1, -1), "v{version}");
         assert_eq!(ask(-2, epoch).await, (FENCED_LEADER_EPOCH, -1, -1), "v{version}");
     }

@@ -166,6 +166,9 @@ async fn acks_that_do_not_exist_are_refused_for_every_partition() {
         let request = produce_request("t", 0, Some(batch(&[b"a"]))).with_acks(acks);
         let answer = only(session.call(PRODUCE, 9, &request).await);
         assert_eq!(answer.error_code, INVALID_REQUIRED_ACKS);
+        let nowhere = produce_request("t", 1, Some(batch(&[b"a"]))).with_acks(acks);
+        let answer = only(session.call(PRODUCE, 9, &nowhere).await);
+        assert_eq!(answer.error_code, UNKNOWN_TOPIC_OR_PARTITION);
     }
     session.broker.stop().await;
 }

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use tokio::time::Sleep;
 
-pub use self::plan::{EpochEnd, FetchError, check_leader_epoch, end_of_epoch};
+pub use self::plan::{
+    EpochEnd, FetchError, check_leader_epoch, end_of_epoch, end_of_epoch_unwritten,
+};
 pub(super) use self::read::read_failed;
 use self::read::{Attempt, Depth};
 pub use self::wait::{FetchInterests, FetchWait, Gain};

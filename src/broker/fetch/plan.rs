@@ -55,6 +55,12 @@ pub fn end_of_epoch(
     Some(EpochEnd { epoch, end })
 }
 
+/// As [`end_of_epoch`], of a log that nobody has written to: epochs before the leader's have ended where it begins.
+pub fn end_of_epoch_unwritten(epoch: LeaderEpoch, leader_epoch: LeaderEpoch) -> Option<EpochEnd> {
+    let has_ended = epoch != LeaderEpoch::NONE && epoch < leader_epoch;
+    end_of_epoch(epoch, has_ended.then_some((epoch, Offset::ZERO)), leader_epoch, Offset::ZERO)
+}
+
 /// Where a consumer whose last record was written in `last_fetched_epoch` must go back to; `known_end` is the end of the
 /// largest epoch at or below that one. `None` if its log agrees with ours.
 pub fn check_divergence(

@@ -3,7 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use super::plan::{Allowance, FetchError, check_divergence, check_leader_epoch, end_of_epoch};
+use super::plan::{
+    Allowance, FetchError, check_divergence, check_leader_epoch, end_of_epoch,
+    end_of_epoch_unwritten,
+};
 use super::{Fetch, FetchPartition, Fetched, FetchedPartitions};
 use crate::broker::partition::{Ends, Partition};
 use crate::broker::registry::{Lookup, Readable};
@@ -168,7 +171,7 @@ fn read_unwritten(
 ) -> Result<Fetched, FetchError> {
     check_leader_epoch(asked.current_leader_epoch, leader_epoch)?;
     let last_epoch = asked.last_fetched_epoch;
-    let known_end = end_of_epoch(last_epoch, None, leader_epoch, Offset::ZERO);
+    let known_end = end_of_epoch_unwritten(last_epoch, leader_epoch);
     let diverging = check_divergence(asked.offset, last_epoch, Offset::ZERO, known_end)?;
     if diverging.is_none() && asked.offset != Offset::ZERO {
         return Err(FetchError::OutOfRange);

@@ -40,6 +40,10 @@ impl Broker {
         Box::pin(async move {
             let mut verdicts = Vec::with_capacity(asked.len());
             for WriteMarker { marker, partitions } in &asked {
+                if marker.producer.id.get() < 0 {
+                    verdicts.push(partitions.iter().map(|_| Err(MarkError::NoProducer)).collect());
+                    continue;
+                }
                 verdicts.push(broker.write_markers(marker, partitions).await);
             }
             verdicts

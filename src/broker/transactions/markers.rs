@@ -34,6 +34,9 @@ pub enum MarkError {
     /// NOT_LEADER_OR_FOLLOWER: the shard of groups did not answer.
     #[error(transparent)]
     Shard(#[from] CallError),
+    /// UNKNOWN_SERVER_ERROR, as in Kafka: there is no such producer.
+    #[error("no producer has a negative id")]
+    NoProducer,
     /// KAFKA_STORAGE_ERROR: the log directory went offline before the marker was synced.
     #[error("the log directory went offline")]
     Offline,
@@ -43,7 +46,7 @@ impl MarkError {
     /// True if the marker will never be taken: there is no partition, or somebody newer has been there.
     pub(super) fn is_final(&self) -> bool {
         match self {
-            Self::Gone | Self::Refused(MarkerError::ProducerEpoch) => true,
+            Self::Gone | Self::NoProducer | Self::Refused(MarkerError::ProducerEpoch) => true,
             Self::Refused(MarkerError::CoordinatorFenced) => true,
             Self::Append(PartitionAppendError::Retired) => true,
             Self::Append(PartitionAppendError::Log(refusal)) => match refusal {

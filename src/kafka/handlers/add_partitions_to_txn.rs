@@ -44,7 +44,7 @@ pub fn handle(request: Request) -> Outcome {
     coordinators::later(version, async move {
         let mut results = Vec::with_capacity(asked.len());
         for (transaction, codes) in asked {
-            results.push(result(transaction, codes.await, version));
+            results.push(result(transaction, codes.await));
         }
         response(results, version)
     })
@@ -141,12 +141,11 @@ fn verify(broker: &Arc<Broker>, partitions: Partitions, codes: Codes) -> BoxFutu
 fn result(
     transaction: AddPartitionsToTxnTransaction,
     codes: Vec<ErrorCode>,
-    version: i16,
 ) -> AddPartitionsToTxnResult {
+    // Kafka's answer names a topic without partitions unless they were looked for, or one of others does not exist.
+    let names_all = !transaction.verify_only && !codes.iter().any(is_refused_before_asking);
+    let is_named = |topic: &AddPartitionsToTxnTopic| names_all || !topic.partitions.is_empty();
     let mut codes = codes.into_iter();
-    // Kafka's answer to a broker does not name a topic without partitions.
-    let is_named =
-        |topic: &AddPartitionsToTxnTopic| version < SEVERAL_FROM || !topic.partitions.is_empty();
     let topics = transaction.topics.into_iter().filter(is_named).map(|topic| {
         let partitions = topic.partitions.into_iter().zip(codes.by_ref());
         let partitions = partitions.map(|(index, code)| {
@@ -161,6 +160,16 @@ fn result(
     AddPartitionsToTxnResult::default()
         .with_topic_results(topics.collect())
         .with_transactional_id(transaction.transactional_id)
+}
+
+/// Whether it is one of the codes of [`lookup`], which go with no others than these.
+fn is_refused_before_asking(code: &ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::TopicAuthorizationFailed
+            | ErrorCode::UnknownTopicOrPartition
+            | ErrorCode::OperationNotAttempted
+    )
 }
 
 fn response(results: Vec<AddPartitionsToTxnResult>, version: i16) -> AddPartitionsToTxnResponse {

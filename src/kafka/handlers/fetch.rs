@@ -37,12 +37,15 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let Request { version, broker, .. } = request;
+    let Some(isolation) = isolation(body.isolation_level) else {
+        return Outcome::Ready(without_isolation(version, &body));
+    };
     let now = broker.env.clock.monotonic();
     let session = match broker.fetch_sessions.begin(session_request(&body, version), now) {
         Ok(session) => session,
         Err(error) => return Outcome::Ready(refused(version, error)),
     };
-    let step = broker.fetch(fetch(&broker, &body, &session));
+    let step = broker.fetch(fetch(&broker, &body, isolation, &session));
     Outcome::of_step(step, move |fetched| Ok(Reply { version, broker }.response(session, fetched)))
 }
 
@@ -91,7 +94,40 @@ fn session_ask(partition: &AskedPartition) -> SessionAsk {
     }
 }
 
-fn fetch(broker: &Broker, body: &FetchRequest, session: &SessionFetch) -> Fetch {
+/// `None` for a level that there is not.
+fn isolation(level: i8) -> Option<Isolation> {
+    match level {
+        0 => Some(Isolation::ReadUncommitted),
+        1 => Some(Isolation::ReadCommitted),
+        _ => None,
+    }
+}
+
+/// Kafka's answer where it fails: every partition as long as topics go by name, else none.
+fn without_isolation(version: i16, body: &FetchRequest) -> Response {
+    let error = ErrorCode::UnknownServerError;
+    let head = FetchHead { throttle_ms: 0, error, session_id: body.session_id };
+    if version >= TOPIC_IDS_FROM {
+        return FetchResponse::new(version, head, 0, 0).finish();
+    }
+    let partitions = body.topics.iter().map(|topic| topic.partitions.len()).sum();
+    let mut response = FetchResponse::new(version, head, body.topics.len(), partitions);
+    for topic in &body.topics {
+        response.topic(TopicKey::Name(&topic.topic), topic.partitions.len());
+        for asked in &topic.partitions {
+            let failed = Answered::failed(PartitionIndex::new(asked.partition), error);
+            response.partition(&Answered { aborted: Some(&[]), ..failed }, Default::default());
+        }
+    }
+    response.finish()
+}
+
+fn fetch(
+    broker: &Broker,
+    body: &FetchRequest,
+    isolation: Isolation,
+    session: &SessionFetch,
+) -> Fetch {
     let bytes_max = bytes(body.max_bytes.min(broker.settings.fetch_max_bytes));
     let partitions = session.partitions.iter().map(|(partition, ask)| FetchPartition {
         partition: find(broker, partition),
@@ -104,10 +140,7 @@ fn fetch(broker: &Broker, body: &FetchRequest, session: &SessionFetch) -> Fetch 
         wait: Duration::from_millis(u64::try_from(body.max_wait_ms).unwrap_or(0)),
         bytes_min: bytes(body.min_bytes).min(bytes_max),
         bytes_max,
-        isolation: match body.isolation_level {
-            1 => Isolation::ReadCommitted,
-            _ => Isolation::ReadUncommitted,
-        },
+        isolation,
         partitions: partitions.collect(),
     }
 }

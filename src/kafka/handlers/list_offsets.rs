@@ -28,12 +28,14 @@ pub fn handle(request: Request) -> Outcome {
     };
     let Request { version, broker, .. } = request;
     let mut topics = body.topics;
-    let twice = take_out_repetition(&mut topics);
-    // Kafka's answer does not name what nothing was asked about.
-    topics.retain(|topic| !topic.partitions.is_empty());
     let isolation = isolation(body.isolation_level);
     let (questions, refusals) = match isolation {
-        Some(_) => questions(&broker, &topics, &twice, version),
+        Some(_) => {
+            let twice = take_out_repetition(&mut topics);
+            // Kafka's answer does not name what nothing was asked about.
+            topics.retain(|topic| !topic.partitions.is_empty());
+            questions(&broker, &topics, &twice, version)
+        }
         None => (Vec::new(), vec![Some(ErrorCode::UnknownServerError); partition_count(&topics)]),
     };
     let isolation = isolation.unwrap_or(Isolation::ReadUncommitted);

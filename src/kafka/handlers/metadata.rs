@@ -44,8 +44,8 @@ pub fn handle(request: Request) -> Outcome {
     };
     let version = request.version;
     let has_null = || body.topics.iter().flatten().any(|topic| topic.name.is_none());
-    if version < NULL_NAMES_FROM && has_null() {
-        return Outcome::Close(Disconnect("null for the name of a topic".to_owned()));
+    if version < NULL_NAMES_FROM && has_null() || version == 0 && body.topics.is_none() {
+        return Outcome::Close(Disconnect("null where the version has none".to_owned()));
     }
     let asked = match Asked::of(&body, version) {
         Ok(asked) => asked,

@@ -51,7 +51,9 @@ fn take_out_unknown(
         asked.retain_existing(&mut topic.partitions);
         topic.name = asked.name.clone();
         topic.topic_id = asked.id;
-        all.push(asked);
+        if asked.is_answered() {
+            all.push(asked);
+        }
         !topic.partitions.is_empty()
     });
     all
@@ -76,9 +78,7 @@ fn response(asked: &[AskedTopic], mut code: impl FnMut() -> i16) -> OffsetCommit
     let partition = |(index, code)| {
         OffsetCommitResponsePartition::default().with_partition_index(index).with_error_code(code)
     };
-    // As in Kafka, a topic without partitions has no part in the answer.
-    let asked = asked.iter().filter(|topic| !topic.partitions.is_empty());
-    let topics = asked.map(|topic| {
+    let topics = asked.iter().map(|topic| {
         OffsetCommitResponseTopic::default()
             .with_name(topic.name.clone())
             .with_topic_id(topic.id)

@@ -148,7 +148,22 @@ fn is_transactional(records: &[u8]) -> bool {
     records.get(ATTRIBUTES_LOW_BYTE).is_some_and(|attributes| attributes & TRANSACTIONAL_BIT != 0)
 }
 
-/// The same error for every partition.
+/// What is said of a partition that there is not.
+fn missing(broker: &Broker, topic: TopicKey<'_>, index: PartitionIndex) -> Option<ErrorCode> {
+    matches!(find(broker, topic, index), Lookup::Unknown).then(|| unknown(broker, topic))
+}
+
+/// The topic is unknown, or only its partition is.
+fn unknown(broker: &Broker, topic: TopicKey<'_>) -> ErrorCode {
+    match topic {
+        TopicKey::Id(id) if broker.metadata.image().topic_by_id(id).is_none() => {
+            ErrorCode::UnknownTopicId
+        }
+        TopicKey::Id(_) | TopicKey::Name(_) => ErrorCode::UnknownTopicOrPartition,
+    }
+}
+
+/// The same error for every partition that there is.
 fn refuse(request: &Request, body: &ProduceRequest, error: ErrorCode) -> Outcome {
     if body.acks == 0 {
         return Outcome::Close(Disconnect(format!(
@@ -159,6 +174,7 @@ fn refuse(request: &Request, body: &ProduceRequest, error: ErrorCode) -> Outcome
     for topic in body.topics() {
         response.topic(topic.topic, topic.partitions);
         for partition in topic.partitions() {
+            let error = missing(&request.broker, topic.topic, partition.index).unwrap_or(error);
             response.partition(&PartitionAnswer::failed(partition.index, error));
         }
     }
@@ -276,7 +292,7 @@ impl Reply<'_> {
             (ErrorCode::UnknownTopicOrPartition, key) if is_barred(self.request, key) => {
                 ErrorCode::InvalidTopicException
             }
-            (ErrorCode::UnknownTopicOrPartition, TopicKey::Id(id)) => self.unknown_by_id(id),
+            (ErrorCode::UnknownTopicOrPartition, key) => unknown(&self.request.broker, key),
             (code, _) => code,
         };
         let records: Vec<(i32, Option<&str>)> = record_errors(error)
@@ -298,14 +314,6 @@ impl Reply<'_> {
         match find(&self.request.broker, key, index) {
             Lookup::Open(partition) => Some(partition.ends().view.log_start),
             Lookup::Closed(_) | Lookup::Unknown => None,
-        }
-    }
-
-    /// The topic is unknown, or only its partition is.
-    fn unknown_by_id(&self, id: TopicId) -> ErrorCode {
-        match self.request.broker.metadata.image().topic_by_id(id) {
-            Some(_) => ErrorCode::UnknownTopicOrPartition,
-            None => ErrorCode::UnknownTopicId,
         }
     }
 }

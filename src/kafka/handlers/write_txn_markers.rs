@@ -95,6 +95,7 @@ fn code(verdict: Option<Result<(), MarkError>>) -> ErrorCode {
 fn error_code(error: &MarkError) -> ErrorCode {
     match error {
         MarkError::Gone => ErrorCode::UnknownTopicOrPartition,
+        MarkError::NoProducer => ErrorCode::UnknownServerError,
         MarkError::Open(_) | MarkError::Offline => ErrorCode::KafkaStorageError,
         MarkError::Append(refusal) => append_errors::code(refusal),
         MarkError::Refused(MarkerError::ProducerEpoch) => ErrorCode::InvalidProducerEpoch,
