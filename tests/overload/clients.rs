@@ -17,7 +17,9 @@ use rdkafka::ClientContext;
 use rdkafka::Message;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::DeliveryResult;
-use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
+use rdkafka::producer::{
+    BaseProducer, BaseRecord, DefaultProducerContext, Producer, ProducerContext, ThreadedProducer,
+};
 
 use crate::PARTITIONS;
 use crate::batches::batch;
@@ -192,7 +194,8 @@ fn idempotent(shared: &Shared, number: usize) {
 /// Transactions of a few records each; one in four is aborted.
 fn transactional(shared: &Shared, number: usize) {
     let random = SeededRandom::new(1_000 + number as u64);
-    let producer: BaseProducer = config(&shared.address)
+    // One with a thread that takes delivery reports: an abort waits for those of all records.
+    let producer: ThreadedProducer<DefaultProducerContext> = config(&shared.address)
         .set("transactional.id", format!("{}-{number}", shared.topic))
         .set("transaction.timeout.ms", "600000")
         .create()
@@ -225,6 +228,7 @@ fn until_done(what: &str, step: impl Fn() -> Result<(), KafkaError>) {
             Ok(()) => return,
             Err(KafkaError::Transaction(error)) if error.is_retriable() && Instant::now() < end => {
             }
+            Err(KafkaError::Flush(_)) if Instant::now() < end => {}
             Err(error) => panic!("{what}: {error}"),
         }
     }
