@@ -26,15 +26,19 @@ def topics(prefix):
     return [*single, (f"{prefix}-partitions", PARTITIONS), (f"{prefix}-idempotent", 1)]
 
 
+NO_NULL_IN_A_HEADER = ("kafkajs", "kafka-python", "kafka-python-2.0")
+KEY_OR_VALUE = ("aiokafka", "kafka-python", "kafka-python-2.0")
+"""Clients that refuse what the protocol allows."""
+
+
 def records(prefix):
-    """The records, as the client with this prefix can write them: kafkajs and kafka-python have no null in a header, and the latter of
-    old no record with neither key nor value."""
-    if prefix not in ("kafkajs", "kafka-python", "kafka-python-2.0"):
-        return RECORDS
-    without_nulls = [(key, value, [(name, content or b"") for name, content in headers]) for key, value, headers in RECORDS]
-    if prefix != "kafka-python-2.0":
-        return without_nulls
-    return [(key, b"" if key is None and value is None else value, headers) for key, value, headers in without_nulls]
+    """The records, as the client with this prefix can write them."""
+    fitting = RECORDS
+    if prefix in NO_NULL_IN_A_HEADER:
+        fitting = [(key, value, [(name, content or b"") for name, content in headers]) for key, value, headers in fitting]
+    if prefix in KEY_OR_VALUE:
+        fitting = [(key, b"" if key is None and value is None else value, headers) for key, value, headers in fitting]
+    return fitting
 
 
 def compare_spread(partitions, prefix):
