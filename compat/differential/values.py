@@ -234,7 +234,7 @@ FIELDS = {
 
 def plausible(api, path, field, focus):
     """A single value, or an element of an array of such."""
-    for key in (f"{api}.{field.name}", f"{path[-1]}.{field.name}" if path else "", field.name):
+    for key in (f"{path[-1]}.{field.name}" if path else "", f"{api}.{field.name}", field.name):
         if key in FIELDS:
             return FIELDS[key](focus)
     if field.entity == "topicName":

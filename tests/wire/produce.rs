@@ -288,8 +288,10 @@ async fn a_transactional_batch_without_a_transactional_id_is_not_authorized() {
     let mut session = Session::start().await;
     session.create("t", 1, &[]).await;
     let transactional = changed(&sent_by(&batch(&[b"a"]), 5, 0, 0), ATTRIBUTES, &[0, 0x10]);
-    let answer = session.produce("t", 0, transactional).await;
-    assert_eq!(answer.error_code, TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    for partition in [0, 1] {
+        let answer = session.produce("t", partition, transactional.clone()).await;
+        assert_eq!(answer.error_code, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "{partition}");
+    }
     session.broker.stop().await;
 }
 

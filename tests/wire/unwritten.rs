@@ -117,7 +117,10 @@ async fn read_as_consumers_do(session: &mut Session, topic: &str) {
     let agreed = fetched(session.call(FETCH, 12, &agreeing).await);
     assert_eq!((agreed.error_code, agreed.diverging_epoch.epoch), (0, -1), "{topic}");
     let ahead = fetch(topic, from(3).with_last_fetched_epoch(epoch));
-    let diverging = fetched(session.call(FETCH, 12, &ahead).await).diverging_epoch;
+    let ahead = ahead.with_isolation_level(1);
+    let parted = fetched(session.call(FETCH, 12, &ahead).await);
+    assert_eq!(parted.aborted_transactions, None, "{topic}: nothing is read");
+    let diverging = parted.diverging_epoch;
     assert_eq!((diverging.epoch, diverging.end_offset), (epoch, 0), "{topic}");
     for (asked, error) in [
         (from(1), OFFSET_OUT_OF_RANGE),

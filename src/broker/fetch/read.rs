@@ -176,7 +176,8 @@ fn read_unwritten(
     if diverging.is_none() && asked.offset != Offset::ZERO {
         return Err(FetchError::OutOfRange);
     }
-    let aborted = (isolation == Isolation::ReadCommitted).then(Vec::new);
+    let reads = diverging.is_none() && isolation == Isolation::ReadCommitted;
+    let aborted = reads.then(Vec::new);
     Ok(Fetched { aborted, diverging, ..Fetched::default() })
 }
 

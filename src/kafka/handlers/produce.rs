@@ -163,7 +163,7 @@ fn unknown(broker: &Broker, topic: TopicKey<'_>) -> ErrorCode {
     }
 }
 
-/// The same error for every partition that there is.
+/// The same error for every partition; acks are only looked at for those that there are.
 fn refuse(request: &Request, body: &ProduceRequest, error: ErrorCode) -> Outcome {
     if body.acks == 0 {
         return Outcome::Close(Disconnect(format!(
@@ -174,7 +174,13 @@ fn refuse(request: &Request, body: &ProduceRequest, error: ErrorCode) -> Outcome
     for topic in body.topics() {
         response.topic(topic.topic, topic.partitions);
         for partition in topic.partitions() {
-            let error = missing(&request.broker, topic.topic, partition.index).unwrap_or(error);
+            let missing = match error {
+                ErrorCode::InvalidRequiredAcks => {
+                    missing(&request.broker, topic.topic, partition.index)
+                }
+                _ => None,
+            };
+            let error = missing.unwrap_or(error);
             response.partition(&PartitionAnswer::failed(partition.index, error));
         }
     }
