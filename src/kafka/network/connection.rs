@@ -3,7 +3,8 @@
 //! A wake-up goes round until nothing more can be done: start every request that is here as a whole, move the replies that are
 //! ready to the outbox, write, read. A request whose reply is ready costs one read and one write: the runtime knows from a
 //! short read that the socket is empty, the reply is copied into a buffer that is already there, and nothing is queued,
-//! locked, timed or handed to another task.
+//! locked, timed or handed to another task. A read that got all it asked for leaves more in the socket, the next request of a peer
+//! that pipelines: short replies then wait for the one behind them and share its write.
 //!
 //! Requests are started in the order in which they came, also while replies to earlier ones are still to come; replies leave in
 //! that order. What is not read while the limits of [`super::replies`] are reached, or while the peer does not take its replies,
@@ -39,6 +40,9 @@ const UNSENT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Bytes of replies that a connection may hold for a peer that does not take them without counting them.
 const UNSENT_BYTES_FREE: usize = 16 * 1024;
+
+/// Replies of so many bytes may wait for those of the requests behind them: acknowledgements, not records.
+const KEPT_BACK_BYTES_MAX: usize = 4 * 1024;
 
 /// What such bytes are taken out of the budget by.
 const UNSENT_BYTES_STEP: usize = 64 * 1024;
@@ -146,14 +150,20 @@ impl Connection {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> PollEnd {
-        let mut read = 0;
+        let (mut read, mut has_more) = (0, false);
         loop {
             // Asked each time that something was read: what a peer sends after a stop was asked for is not started.
             if self.control.wish(cx) != Wish::Serve {
                 return self.poll_stop(cx);
             }
             let all_started = self.ending.is_some() || self.poll_requests(cx);
-            let flushed = self.poll_flush(cx)?;
+            let turn_is_over = read >= TURN_BYTES;
+            let keeps_back = has_more
+                && !turn_is_over
+                && all_started
+                && self.ending.is_none()
+                && self.outbox.len() <= KEPT_BACK_BYTES_MAX;
+            let flushed = if keeps_back { Poll::Ready(()) } else { self.poll_flush(cx)? };
             if self.ending.is_some() {
                 return self.poll_ending(flushed, cx);
             }
@@ -163,16 +173,22 @@ impl Connection {
                 }
                 return self.poll_idle(cx);
             }
+            if turn_is_over {
+                cx.waker().wake_by_ref();
+                return self.poll_idle(cx);
+            }
             match self.poll_fill(cx)? {
+                Poll::Pending | Poll::Ready(0) if keeps_back => {
+                    // Nothing was there after all, or nothing comes any more: first what was kept back.
+                    has_more = false;
+                    continue;
+                }
                 Poll::Ready(0) => return Poll::Ready(Err(End::Peer)),
                 Poll::Ready(bytes) => read += bytes,
                 Poll::Pending => return self.poll_idle(cx),
             }
+            has_more = self.frames.was_filled();
             self.idle.touch();
-            if read >= TURN_BYTES {
-                cx.waker().wake_by_ref();
-                return self.poll_idle(cx);
-            }
         }
     }
 

@@ -70,6 +70,7 @@ pub struct FrameReader {
     capacity: usize,
     /// Covers `capacity`.
     permit: Option<BytePermit>,
+    was_filled: bool,
     limits: FrameLimits,
 }
 
@@ -85,7 +86,7 @@ pub struct FrameLimits {
 impl FrameReader {
     /// A reader without memory yet.
     pub fn new(limits: FrameLimits) -> Self {
-        Self { buffer: BytesMut::new(), capacity: 0, permit: None, limits }
+        Self { buffer: BytesMut::new(), capacity: 0, permit: None, was_filled: false, limits }
     }
 
     /// The next frame, without its length, if it is here as a whole.
@@ -128,7 +129,14 @@ impl FrameReader {
     ) -> Poll<std::io::Result<usize>> {
         let most = self.read_bytes_max();
         let mut room = (&mut self.buffer).limit(most);
-        pin!(stream.read_buf(&mut room)).poll(cx)
+        let read = pin!(stream.read_buf(&mut room)).poll(cx);
+        self.was_filled = matches!(read, Poll::Ready(Ok(bytes)) if bytes == most);
+        read
+    }
+
+    /// True if the last read got all it asked for, so that there is more.
+    pub fn was_filled(&self) -> bool {
+        self.was_filled
     }
 
     /// True while the reader holds no memory.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
@@ -13,9 +14,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::connection::{Connection, End};
 use super::control::{Control, Wish};
+use super::frame::READ_BYTES;
 use crate::app::{Running, StartArgs, start};
 use crate::broker::Broker;
 use crate::config::{BrokerSettings, Listener};
@@ -208,6 +211,24 @@ async fn a_reply_that_is_ready_waits_for_the_one_before_it() {
     assert_eq!(served.answer().await, Some((0, b"reply order".to_vec())));
     assert_eq!(served.answer().await, Some((1, b"b".to_vec())));
     assert_eq!(served.answer().await, Some((3, b"c".to_vec())));
+}
+
+/// The connection takes as much as it can and expects more behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_leave_though_nothing_follows_requests_that_fill_a_read() {
+    const HEAD_BYTES: usize = 14;
+    let bench = Bench::start().await;
+    for closes in [false, true] {
+        let mut served = bench.connect().await;
+        let silent = vec![7; READ_BYTES - 2 * HEAD_BYTES - b"last".len()];
+        served.send(&[(SILENT, &silent), (READY, b"last")]).await;
+        if closes {
+            served.peer.shutdown().await.expect("still open");
+        }
+        // A connection that went to sleep with them would wake after the time that buffers of idle ones are kept.
+        let answer = timeout(Duration::from_secs(4), served.answer()).await;
+        assert_eq!(answer.expect("not kept back"), Some((1, b"last".to_vec())));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
