@@ -7,6 +7,8 @@ from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD
+# The clock of the machine counts whole ticks of a hundredth of a second, those of processes do not.
+ERROR_SECONDS = 0.1
 
 
 class Others:
@@ -18,7 +20,7 @@ class Others:
         self.before = self.seconds()
 
     def cores(self):
-        return max(0.0, self.seconds() - self.before) / (time.monotonic() - self.began)
+        return max(0.0, self.seconds() - self.before - ERROR_SECONDS) / (time.monotonic() - self.began)
 
     def seconds(self):
         # Of live brokers; those that have ended are children that were waited for.
@@ -30,8 +32,9 @@ class Others:
 
 
 def machine_ticks():
-    user, nice, system, _idle, _iowait, _irq, _softirq, steal = Path("/proc/stat").read_text().split()[1:9]
-    return int(user) + int(nice) + int(system) + int(steal)
+    """All but idle ones. Interrupts are charged to the process that they came upon."""
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
+    return user + nice + system + irq + softirq + steal
 
 
 def kernel_ticks():
