@@ -38,7 +38,7 @@ impl Load {
         let end = Instant::now() + Duration::from_secs_f64(seconds);
         let mut sent: u64 = 0;
         for value in values.iter().cycle() {
-            if sent % 1024 == 0 && Instant::now() >= end {
+            if sent.is_multiple_of(1024) && Instant::now() >= end {
                 break;
             }
             send(&producer, &target.topic, value).map_err(io::Error::other)?;

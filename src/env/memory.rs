@@ -48,7 +48,6 @@ fn group_paths(groups: &str, root: &str) -> Vec<PathBuf> {
     own.ancestors().take_while(|path| path.starts_with(root)).map(Path::to_owned).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the seam that asks the system")]
 fn read(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
