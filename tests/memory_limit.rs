@@ -13,7 +13,6 @@
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "support/data_directories.rs"]
-#[allow(dead_code, reason = "each test uses a part of it")]
 mod data_directories;
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "support/group_requests.rs"]
