@@ -261,6 +261,23 @@ impl File for DiskFile {
         self.0.set_modified(UNIX_EPOCH + since_epoch)
     }
 
+    fn write_back(&self, position: u64, len_bytes: u64) -> io::Result<()> {
+        let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+            | libc::SYNC_FILE_RANGE_WRITE
+            | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+        let (from, len) = (position.cast_signed(), len_bytes.cast_signed());
+        // SAFETY: the descriptor is open; the call takes nothing but numbers.
+        let result = unsafe { libc::sync_file_range(self.0.as_raw_fd(), from, len, flags) };
+        if result == 0 {
+            return Ok(());
+        }
+        match io::Error::last_os_error() {
+            // A file system without it.
+            error if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::ESPIPE)) => Ok(()),
+            error => Err(error),
+        }
+    }
+
     fn reserve(&self, position: u64, len_bytes: u64) -> io::Result<()> {
         match rustix::fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, position, len_bytes) {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),

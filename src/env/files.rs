@@ -167,6 +167,12 @@ pub trait File: Send + Sync + Debug {
     /// Sets the time of the last modification, which stands for the age of records without timestamps. Not durable before
     /// the system writes it back.
     fn set_modified(&self, to: Timestamp) -> io::Result<()>;
+    /// Waits until what was written there is on its way through the disk's queue, without making it durable: a later sync finds little
+    /// left. An error is that of the disk. Where the system has no such call it does nothing. Blocks.
+    fn write_back(&self, _position: u64, _len_bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Reserves room for `len_bytes` from `position` on without changing the length; best effort except for a full disk.
     fn reserve(&self, position: u64, len_bytes: u64) -> io::Result<()>;
     /// Lends pages from `position` on to a socket instead of copying them (`sendfile`): the bytes that it took, 0 at the end of

@@ -14,6 +14,10 @@ use crate::log::index::{EntryCounts, SegmentIndex};
 use crate::log::segment::{FileKind, Segment, SegmentFiles, Suffix};
 use crate::types::{Offset, Timestamp};
 
+/// The output goes to the disk in such pieces. Producers whose syncs come behind them wait for one at most; a sync of all of it at the end
+/// would hold them up for as long as it takes.
+const WRITE_BACK_BYTES: u64 = 4 << 20;
+
 /// Writes one segment, or more where it would get too large for one.
 pub(super) struct Output<'s> {
     source: &'s CleaningSource,
@@ -22,6 +26,8 @@ pub(super) struct Output<'s> {
     /// Batches of it that are not in its file yet.
     waiting: Vec<u8>,
     write_bytes: usize,
+    /// Bytes of the last segment that are through the disk's queue.
+    written_back: u64,
     /// Files to be synced.
     unsynced: Vec<Arc<dyn File>>,
     /// The segment being written has a marker.
@@ -40,6 +46,7 @@ impl<'s> Output<'s> {
             segments: Vec::new(),
             waiting: Vec::new(),
             write_bytes,
+            written_back: 0,
             unsynced: Vec::new(),
             has_marker: false,
         };
@@ -129,6 +136,7 @@ impl<'s> Output<'s> {
         let mut active = ActiveSegment::new(segment, state, &self.source.settings, 0);
         active.log()?;
         self.segments.push(active);
+        self.written_back = 0;
         self.has_marker = false;
         Ok(())
     }
@@ -146,6 +154,11 @@ impl<'s> Output<'s> {
         let position = segment.position - self.waiting.len() as u64;
         segment.log()?.write_all_at(&self.waiting, position)?;
         self.waiting.clear();
+        if segment.position >= self.written_back + WRITE_BACK_BYTES {
+            let len = segment.position - self.written_back;
+            segment.log()?.write_back(self.written_back, len)?;
+            self.written_back = segment.position;
+        }
         if segment.has_many_unsaved_entries() {
             segment.save_index()?;
         }
