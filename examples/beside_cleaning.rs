@@ -13,7 +13,6 @@
     reason = "a program of its own, with clocks, threads and standard output"
 )]
 
-#[allow(dead_code, reason = "each program uses a part of it")]
 #[path = "../tests/support/raw.rs"]
 mod raw;
 
@@ -87,7 +86,10 @@ fn main() -> io::Result<()> {
         thread::sleep(REST);
         let done = broker.rounds_done()?;
         let (alone, beside) = {
-            let alone = Load::during(&broker, || Ok(thread::sleep(Duration::from_secs(5))))?;
+            let alone = Load::during(&broker, || {
+                thread::sleep(Duration::from_secs(5));
+                Ok(())
+            })?;
             let cpu = broker.cpu()?;
             let began = Instant::now();
             let beside = Load::during(&broker, || {

@@ -27,7 +27,6 @@ mod probe;
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../app/process.rs"]
 mod process;
-#[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../support/processes.rs"]
 mod processes;
 #[path = "../support/raw.rs"]
