@@ -11,14 +11,13 @@ from ..script import progress
 from ..suite import NotAvailable, Suite
 from ..tools import kafka_libraries
 
-REQUESTS, QUICK_REQUESTS = 20_000, 300
+REQUESTS = 20_000
 
 
 class Differential(Suite):
     name = "differential"
     about = "20,000 requests by a seed, plain and odd, every API and version, to it and to Apache Kafka 4.4.0: answers compared"
     settings = SETTINGS + OURS
-    quick = True
 
     def prepare(self, lab):
         if ":" in lab.options.broker:
@@ -30,7 +29,7 @@ class Differential(Suite):
         progress(f"--seed {seed}")
         both, tally, began = Lab.beside(lab.server, lab.work), Tally(seed), time.monotonic()
         try:
-            play(both, tally, QUICK_REQUESTS if lab.is_quick else REQUESTS)
+            play(both, tally, REQUESTS)
         finally:
             both.stop_kafka()
         progress(tally.sum(time.monotonic() - began))
