@@ -67,6 +67,11 @@ class Security:
 
 
 def told(text):
-    """Without the epoch of the metadata, which every change moves."""
+    """Without the epoch of the metadata, which every change moves. In whatever order a line tells the credentials of a user."""
     lines = (line.split("Epoch:")[0].strip() for line in text.splitlines())
-    return sorted(line for line in lines if line and "WARN" not in line)
+    return sorted(in_order(line) for line in lines if line and "WARN" not in line)
+
+
+def in_order(line):
+    entity, are, settings = line.partition(" are ")
+    return entity + are + ", ".join(sorted(settings.split(", ")))
