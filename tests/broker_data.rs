@@ -317,6 +317,21 @@ async fn a_failed_sync_is_final() {
     assert!(node.names(".kafka_cleanshutdown").is_empty(), "never marked as clean");
 }
 
+/// Something else finds out that the directory is of no use while the sync runs: who waits for the sync is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_that_fails_during_a_sync_holds_up_nobody_who_waits_for_it() {
+    let node = Node::new();
+    let life = node.start();
+    life.create("t", 1, &[]);
+    let directory = Arc::clone(&life.broker.partitions.directories()[0]);
+    node.faults.before_directory_sync("t-0", move || directory.fail("a write elsewhere failed"));
+    let record = value("lost");
+    let sent = life.send("t", 0, Acks::All, &record);
+    let sent = tokio::time::timeout(Duration::from_secs(20), sent).await.expect("an answer");
+    assert!(matches!(sent, Err(ProduceError::SyncFailed)), "{sent:?}");
+    life.crash().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_that_fails_is_answered_as_such_and_the_next_one_is_served() {
     let (node, clock, life) = started_in_frozen_time(&[]).await;

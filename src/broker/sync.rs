@@ -183,8 +183,10 @@ fn sync_group(pool: &mut SyncPool, of: DirectoryId, group: &[Arc<Partition>], me
         group.iter().for_each(|partition| partition.abandon());
         return;
     }
-    let whole = taken.iter().filter(|(partition, _)| !partition.is_offline());
-    whole.for_each(|(partition, taken)| partition.synced(taken));
+    for (partition, taken) in &taken {
+        // It failed alone, or its directory went offline meanwhile: nobody else lets go who waits for this sync.
+        if partition.is_offline() { partition.abandon() } else { partition.synced(taken) }
+    }
 }
 
 /// The directory has another name since the topic was deleted, which ended every wait for the sync; or since the partition
