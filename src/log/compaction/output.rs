@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::CleanError;
 use super::source::CleaningSource;
+use crate::config::Durability;
 use crate::env::File;
 use crate::log::active::{ActiveSegment, ActiveState, Incoming};
 use crate::log::batch_start::BatchStart;
@@ -154,7 +155,9 @@ impl<'s> Output<'s> {
         let position = segment.position - self.waiting.len() as u64;
         segment.log()?.write_all_at(&self.waiting, position)?;
         self.waiting.clear();
-        if segment.position >= self.written_back + WRITE_BACK_BYTES {
+        // Without syncs nobody waits behind it, and appends would pay for it.
+        let has_syncs = self.source.settings.durability != Durability::Os;
+        if has_syncs && segment.position >= self.written_back + WRITE_BACK_BYTES {
             let len = segment.position - self.written_back;
             segment.log()?.write_back(self.written_back, len)?;
             self.written_back = segment.position;
