@@ -192,6 +192,10 @@ fn sync_group(pool: &mut SyncPool, of: DirectoryId, group: &[Arc<Partition>], me
 /// The directory has another name since the topic was deleted, which ended every wait for the sync; or since the partition
 /// was moved, and with it everything that was to be synced.
 fn is_gone((partition, taken): &(&Arc<Partition>, TakenSync), error: &io::Error) -> bool {
-    let has_moved = !Arc::ptr_eq(&partition.directory(), &taken.directory);
-    (partition.is_retired() || has_moved) && error.kind() == io::ErrorKind::NotFound
+    if error.kind() != io::ErrorKind::NotFound {
+        return false;
+    }
+    // A move gives the old directory another name before it says where the log is, both with the log locked.
+    let _no_move = partition.lock();
+    partition.is_retired() || !Arc::ptr_eq(&partition.directory(), &taken.directory)
 }
