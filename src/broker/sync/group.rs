@@ -75,8 +75,11 @@ impl SyncPool {
             directories.extend(work.directories.iter().cloned().map(Synced::Directory).map(target));
         }
         // Names after content: a crash in between must not leave a name for something half written.
-        let failed = self.sync_together(files);
-        if failed.is_empty() { self.sync_together(directories) } else { failed }
+        let mut failed = self.sync_together(files);
+        // Those of all others: a work may fail alone, and what is durable of the rest must be found by its name.
+        directories.retain(|target| failed.iter().all(|failed| failed.work != target.work));
+        failed.extend(self.sync_together(directories));
+        failed
     }
 
     fn sync_together(&mut self, targets: Vec<Target>) -> Vec<SyncFailed> {
