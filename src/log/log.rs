@@ -103,7 +103,7 @@ pub struct SyncWork {
     /// Everything below it is durable once all of the above is synced.
     pub end: Offset,
     /// Segments below it are sealed, and what sealed them is among all that.
-    pub(super) sealed_to: Offset,
+    pub sealed_to: Offset,
 }
 
 /// What DescribeProducers tells of a producer.

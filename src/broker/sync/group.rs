@@ -167,3 +167,37 @@ impl Target {
         synced.map_err(|error| SyncFailed { work: self.work, error })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::env::{Disk, OpenMode};
+    use crate::types::Offset;
+
+    fn work(file: &Path, directory: &Path) -> SyncWork {
+        let file = Disk.open(file, OpenMode::ReadOnly).expect("it is there");
+        let directories = vec![directory.to_owned()];
+        SyncWork { files: vec![file], directories, end: Offset::ZERO, sealed_to: Offset::ZERO }
+    }
+
+    /// A device can't be synced; a directory that isn't there tells that it was to be.
+    #[test]
+    fn names_are_synced_of_the_works_whose_files_are_and_of_no_other() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (file, missing) = (directory.path().join("file"), directory.path().join("missing"));
+        Disk.open(&file, OpenMode::CreateNew).expect("a file");
+        let unsyncable = Path::new("/dev/null");
+        let works = [unsyncable, &file, unsyncable, &file].map(|file| work(file, &missing));
+        for parallel_max in [1, 16] {
+            let mut pool = SyncPool::new(Arc::new(Disk), parallel_max);
+            let mut failed = pool.sync_all(works.iter());
+            failed.sort_by_key(|failed| failed.work);
+            let kinds = failed.iter().map(|failed| (failed.work, failed.error.kind()));
+            let file = io::ErrorKind::InvalidInput;
+            let name = io::ErrorKind::NotFound;
+            assert_eq!(kinds.collect::<Vec<_>>(), [(0, file), (1, name), (2, file), (3, name)]);
+        }
+    }
+}
