@@ -23,8 +23,9 @@ use crate::storage::OpenDirectoryError;
 
 pub use understanding::{Claimed, Understanding};
 
-/// After a stop was asked for: how long requests that have begun may take to be answered.
-pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// After a stop was asked for: how long requests that have begun may take to be answered. Container runtimes kill ten seconds after
+/// they asked; the rest of it is for the disk.
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Of so many parts of the memory that the system allows, the budget may have [`BUDGET_PARTS`].
 const LIMIT_PARTS: u64 = 8;
