@@ -24,6 +24,8 @@ use support::logs::bytes_of;
 
 /// Time between two passes of retention.
 const PASS_MS: i64 = 300_000;
+/// Far more than any test needs.
+const PASSES_MAX: usize = 100_000;
 
 async fn offset(life: &Life, topic: &str, query: OffsetQuery) -> i64 {
     only(life.list(topic, query).finish().await).unwrap().offset.get()
@@ -32,10 +34,14 @@ async fn offset(life: &Life, topic: &str, query: OffsetQuery) -> i64 {
 /// Lets passes of retention come until the log begins at `start`. They run here or in the background, whoever sees first that
 /// one is due.
 async fn passes_until(life: &Life, clock: &ManualClock, topic: &str, start: i64) {
-    while offset(life, topic, OffsetQuery::Earliest).await != start {
+    for _ in 0..PASSES_MAX {
+        if offset(life, topic, OffsetQuery::Earliest).await == start {
+            return;
+        }
         clock.advance_ms(PASS_MS);
         life.broker.run_due_jobs();
     }
+    panic!("retention does not get to {start}");
 }
 
 /// Everything there is in `t`, from the start on; begins anew where a pass of retention comes in between.
