@@ -66,7 +66,8 @@ fn frame(key: i16, version: i16, flexible: bool, body: &impl Encodable) -> Vec<u
 
 fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the listener accepts");
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    // Below the time that the broker lets anybody wait for memory.
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
     stream
 }

@@ -11,6 +11,8 @@ use tokio::sync::Notify;
 pub struct ByteBudget {
     limit_bytes: usize,
     used_bytes: AtomicUsize,
+    /// How many wait for others to give something back.
+    waiting: AtomicUsize,
     released: Notify,
 }
 
@@ -24,7 +26,12 @@ pub struct BytePermit {
 impl ByteBudget {
     /// A budget of `limit_bytes`.
     pub fn new(limit_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { limit_bytes, used_bytes: AtomicUsize::new(0), released: Notify::new() })
+        Arc::new(Self {
+            limit_bytes,
+            used_bytes: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            released: Notify::new(),
+        })
     }
 
     /// The whole budget in bytes.
@@ -35,6 +42,11 @@ impl ByteBudget {
     /// Bytes taken now.
     pub fn used_bytes(&self) -> usize {
         self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    /// True while someone waits for others to give something back.
+    pub fn is_wanted(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 
     /// Takes `bytes` if they are free now.
@@ -49,6 +61,7 @@ impl ByteBudget {
         if bytes > self.limit_bytes {
             return None;
         }
+        let mut waiting = None;
         loop {
             // Interest first, then the look: a release in between is not missed.
             let released = self.released.notified();
@@ -57,8 +70,25 @@ impl ByteBudget {
             if let Some(permit) = self.try_take(bytes) {
                 return Some(permit);
             }
+            waiting.get_or_insert_with(|| Waiting::of(self));
             released.await;
         }
+    }
+}
+
+/// One who waits, as long as it lives.
+struct Waiting<'b>(&'b ByteBudget);
+
+impl<'b> Waiting<'b> {
+    fn of(budget: &'b ByteBudget) -> Self {
+        budget.waiting.fetch_add(1, Ordering::Relaxed);
+        Self(budget)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -114,8 +144,11 @@ mod tests {
             let budget = Arc::clone(&budget);
             async move { budget.take(5).await.map(|permit| permit.bytes()) }
         });
-        tokio::task::yield_now().await;
+        while !budget.is_wanted() {
+            tokio::task::yield_now().await;
+        }
         permit.resize(5);
         assert_eq!(waiting.await.expect("no panic"), Some(5));
+        assert!(!budget.is_wanted());
     }
 }

@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use super::control::{Control, Wish};
 use super::dispatch::{Dispatch, FindApi};
 use super::frame::{FrameError, FrameLimits, FrameReader};
-use super::idle::{Due, Idle};
+use super::idle::{Due, Idle, Standing};
 use super::outbox::Outbox;
 use super::replies::{Progress, Replies};
 use super::tally::Tally;
@@ -50,9 +50,11 @@ const UNSENT_BYTES_STEP: usize = 64 * 1024;
 /// Bytes read before other tasks of the thread get their turn.
 const TURN_BYTES: usize = 128 * 1024;
 
-/// A connection that waits longer than this for room in the byte budget is closed: others may hold the rest of the budget
-/// for frames that wait the same way.
+/// A connection that waits longer than this for room in the byte budget is closed.
 const MEMORY_WAIT: Duration = Duration::from_secs(30);
+
+/// While others wait for memory, so much of a frame that holds some must arrive between two looks of [`Idle`], five seconds.
+const ARRIVING_BYTES_MIN: usize = 64 * 1024;
 
 /// Why a connection has ended.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +83,9 @@ pub enum End {
     /// There was no memory for the next request.
     #[error("no room in the byte budget for a request (highwater.memory.bytes)")]
     Memory,
+    /// What had arrived of a frame kept memory from others.
+    #[error("a frame came too slowly while others waited for memory (highwater.memory.bytes)")]
+    Slow,
 }
 
 /// A connection only ends, it yields nothing.
@@ -102,6 +107,10 @@ pub struct Connection {
     memory: Option<Pin<Box<dyn Future<Output = Option<BytePermit>> + Send>>>,
     /// Nothing is read or started any more; the end once the outbox is empty.
     ending: Option<End>,
+    /// Read since the last look.
+    read_bytes: usize,
+    /// Something of a frame was here then, and the connection was reading on.
+    held_part: bool,
 }
 
 impl Connection {
@@ -133,6 +142,8 @@ impl Connection {
             unsent: None,
             memory: None,
             ending: None,
+            read_bytes: 0,
+            held_part: false,
             dispatch: Dispatch::new(broker, Arc::new(peer), find),
         }
     }
@@ -184,7 +195,10 @@ impl Connection {
                     continue;
                 }
                 Poll::Ready(0) => return Poll::Ready(Err(End::Peer)),
-                Poll::Ready(bytes) => read += bytes,
+                Poll::Ready(bytes) => {
+                    read += bytes;
+                    self.read_bytes += bytes;
+                }
                 Poll::Pending => return self.poll_idle(cx),
             }
             has_more = self.frames.was_filled();
@@ -292,16 +306,39 @@ impl Connection {
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> PollEnd {
-        let busy = self.ending.is_none() && !self.replies.is_empty();
-        match ready!(self.idle.poll(busy, cx)) {
-            Due::Close => Poll::Ready(Err(End::Idle)),
-            Due::Release => {
-                self.frames.release();
-                self.outbox.release();
-                // The timer has been set anew and must be asked once to wake this task.
-                self.poll_idle(cx)
+        loop {
+            match ready!(self.idle.poll(self.standing(), cx)) {
+                Due::Look if self.is_slow() => return Poll::Ready(Err(End::Slow)),
+                Due::Look => {}
+                Due::Close => return Poll::Ready(Err(End::Idle)),
+                Due::Release => {
+                    self.frames.release();
+                    self.outbox.release();
+                }
             }
         }
+    }
+
+    fn standing(&self) -> Standing {
+        if self.ending.is_none() && !self.replies.is_empty() {
+            Standing::Owed
+        } else if self.frames.holds_part() {
+            Standing::InFrame
+        } else {
+            Standing::AtRest
+        }
+    }
+
+    /// True if others wait for memory that a frame holds whose peer sends next to nothing.
+    fn is_slow(&mut self) -> bool {
+        // Not if the connection itself keeps the peer from sending.
+        let reads = self.memory.is_none()
+            && self.replies.have_room()
+            && self.outbox.len() <= UNSENT_BYTES_MAX;
+        let holds = reads && self.frames.holds_part();
+        let held = std::mem::replace(&mut self.held_part, holds);
+        let read = std::mem::take(&mut self.read_bytes);
+        held && holds && read < ARRIVING_BYTES_MIN && self.budget.is_wanted()
     }
 
     /// The broker stops: replies that are owed leave, nothing new is started. A fetch that waits for data is owed nothing.

@@ -8,6 +8,9 @@
 //! a peer that announces 100 MiB and sends nothing holds [`READ_BYTES`]. Frames are slices of the buffer. When the handlers
 //! have let go of them, the next read goes to the front of the same memory, so that a steady stream of requests allocates
 //! nothing and stays in the cache. What the buffer takes is counted against the budget per allocation, not per frame.
+//!
+//! A frame that needs more than one step gets all it will need out of the budget before the first one (it is counted, not
+//! allocated): frames that each hold a part and wait for the rest would wait for each other.
 
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -68,8 +71,10 @@ pub struct FrameReader {
     buffer: BytesMut,
     /// Of the allocation that the buffer is a part of.
     capacity: usize,
-    /// Covers `capacity`.
+    /// Covers `capacity`, or all that the frame will need that is arriving.
     permit: Option<BytePermit>,
+    /// It does the latter.
+    covers_frame: bool,
     was_filled: bool,
     limits: FrameLimits,
 }
@@ -86,7 +91,14 @@ pub struct FrameLimits {
 impl FrameReader {
     /// A reader without memory yet.
     pub fn new(limits: FrameLimits) -> Self {
-        Self { buffer: BytesMut::new(), capacity: 0, permit: None, was_filled: false, limits }
+        Self {
+            buffer: BytesMut::new(),
+            capacity: 0,
+            permit: None,
+            covers_frame: false,
+            was_filled: false,
+            limits,
+        }
     }
 
     /// The next frame, without its length, if it is here as a whole.
@@ -94,14 +106,19 @@ impl FrameReader {
         match self.frame_len()? {
             Some(len) if self.buffer.len() >= LENGTH_BYTES + len => {
                 self.buffer.advance(LENGTH_BYTES);
+                if std::mem::take(&mut self.covers_frame)
+                    && let Some(permit) = &mut self.permit
+                {
+                    permit.resize(self.capacity);
+                }
                 Ok(Some(self.buffer.split_to(len).freeze()))
             }
             _ => Ok(None),
         }
     }
 
-    /// Makes room for the next read. `Some` is the size of a new allocation that it takes: give it to [`FrameReader::grow`]
-    /// with a permit for as many bytes.
+    /// Makes room for the next read. `Some` is the number of bytes to be taken out of the budget before: give a permit for them
+    /// to [`FrameReader::grow`].
     pub fn room(&mut self) -> Option<usize> {
         let target = self.target();
         // To the front of the memory if no frame uses it any more: whatever fits there stays in the cache.
@@ -109,16 +126,37 @@ impl FrameReader {
             return None;
         }
         let missing = target.saturating_sub(self.buffer.len());
-        (!self.buffer.try_reclaim(missing)).then_some(target)
+        if self.buffer.try_reclaim(missing) {
+            return None;
+        }
+        if self.covers_frame {
+            // Nothing but the frame is in the old memory.
+            self.move_to(target);
+            return None;
+        }
+        let whole = self.whole().unwrap_or(target);
+        // The last step holds the old memory and the new.
+        Some(if target >= whole { target } else { (2 * whole).min(self.limits.budget_bytes) })
     }
 
-    /// Goes on in a new allocation of `permit`'s size. Returns the permit of the old one, which frames may still be using.
+    /// Goes on in a new allocation under `permit`. Returns the permit of the old one, which frames may still be using.
     pub fn grow(&mut self, permit: BytePermit) -> Option<BytePermit> {
-        let mut buffer = BytesMut::with_capacity(permit.bytes());
+        let target = self.target();
+        self.covers_frame = permit.bytes() > target;
+        self.move_to(target);
+        self.permit.replace(permit)
+    }
+
+    fn move_to(&mut self, capacity: usize) {
+        let mut buffer = BytesMut::with_capacity(capacity);
         buffer.extend_from_slice(&self.buffer);
         self.buffer = buffer;
-        self.capacity = permit.bytes();
-        self.permit.replace(permit)
+        self.capacity = capacity;
+    }
+
+    /// True while what has arrived of a frame keeps more memory than any connection may have.
+    pub fn holds_part(&self) -> bool {
+        self.capacity > READ_BYTES && !self.buffer.is_empty()
     }
 
     /// Reads what is there into the room made before: the number of bytes, 0 at the end.
@@ -168,11 +206,16 @@ impl FrameReader {
         }
     }
 
+    /// What the frame takes in memory, once its length is here.
+    fn whole(&self) -> Option<usize> {
+        let len = self.frame_len().ok().flatten()?;
+        Some(LENGTH_BYTES + len + READ_AHEAD_BYTES)
+    }
+
     /// Size that the buffer should have now: what the frame takes, but no more than twice what has arrived, or what it has had
     /// already up to [`KEPT_BYTES`], so that a stream of large frames does not grow it anew for each.
     fn target(&self) -> usize {
-        let Ok(Some(len)) = self.frame_len() else { return READ_BYTES };
-        let whole = LENGTH_BYTES + len + READ_AHEAD_BYTES;
+        let Some(whole) = self.whole() else { return READ_BYTES };
         let trusted = self.capacity.min(KEPT_BYTES);
         whole.clamp(READ_BYTES, READ_BYTES.max(2 * self.buffer.len()).max(trusted))
     }

@@ -2,6 +2,7 @@
 //!
 //! Activity only sets a flag. The timer is set when it runs out and when a connection that had given its buffers back wakes
 //! up, never per request; a connection is closed when it has been idle for the configured time or up to half as long again.
+//! In the middle of a frame the buffer cannot go: such a connection is looked at each time the timer runs out.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -13,9 +14,22 @@ use tokio::time::{Sleep, sleep};
 /// A connection without traffic for this long gives its buffers back.
 const BUFFERS_KEPT: Duration = Duration::from_secs(5);
 
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The next request.
+    AtRest,
+    /// The rest of one.
+    InFrame,
+    /// Replies are to come: it is not idle.
+    Owed,
+}
+
 /// What has become due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
+    /// See whether what has arrived since the last look was enough.
+    Look,
     /// Give the buffers back.
     Release,
     /// Close the connection.
@@ -33,6 +47,8 @@ pub struct Idle {
     buffers_kept: Duration,
     /// Further idle time after which the connection is closed; `None` for never.
     then_closed: Option<Duration>,
+    /// Without activity in the middle of a frame.
+    silent: Duration,
     /// The timer has run out and is not to be asked again.
     off: bool,
     /// The timer was set and not yet polled, which is what makes it wake the task.
@@ -49,6 +65,7 @@ impl Idle {
             cold: false,
             buffers_kept,
             then_closed: max_idle.map(|max| max - buffers_kept),
+            silent: Duration::ZERO,
             off: false,
             armed: false,
         }
@@ -63,8 +80,8 @@ impl Idle {
         }
     }
 
-    /// What is due, given whether replies are still to come; `Pending` until the timer runs out.
-    pub fn poll(&mut self, busy: bool, cx: &mut Context<'_>) -> Poll<Due> {
+    /// What is due; `Pending` until the timer runs out. To be polled again after a look, which sets the timer.
+    pub fn poll(&mut self, standing: Standing, cx: &mut Context<'_>) -> Poll<Due> {
         // Polled once each time it is set: asking an armed timer again costs more than this look.
         if self.off || (self.armed && !self.timer.is_elapsed()) {
             return Poll::Pending;
@@ -74,16 +91,25 @@ impl Idle {
         if pin!(unconstrained(self.timer.as_mut())).poll(cx).is_pending() {
             return Poll::Pending;
         }
-        if std::mem::take(&mut self.active) || busy {
+        if std::mem::take(&mut self.active) || standing == Standing::Owed {
+            self.silent = Duration::ZERO;
             self.set(Some(if self.cold {
                 self.then_closed.unwrap_or(self.buffers_kept)
             } else {
                 self.buffers_kept
             }));
-            return self.poll(busy, cx);
+            return Poll::Ready(Due::Look);
         }
         if self.cold {
             return Poll::Ready(Due::Close);
+        }
+        if standing == Standing::InFrame {
+            self.silent += self.buffers_kept;
+            if self.then_closed.is_some_and(|then| self.silent > then) {
+                return Poll::Ready(Due::Close);
+            }
+            self.set(Some(self.buffers_kept));
+            return Poll::Ready(Due::Look);
         }
         self.cold = true;
         self.set(self.then_closed);

@@ -190,7 +190,7 @@ impl Connections {
             End::Frame(FrameError::Http) => Cause::Http,
             End::Request(api, _) => Cause::Request(api.map_or(-1, |api| api.key)),
             End::Panic(_) => Cause::Panic,
-            End::Memory => Cause::Memory,
+            End::Memory | End::Slow => Cause::Memory,
         };
         self.complaints.closed(peer, cause, end);
     }

@@ -47,7 +47,7 @@ pub fn closed(metrics: &Metrics, end: &End) {
         End::Request(None, _) => CloseCause::Header,
         End::Request(Some(_), _) => CloseCause::Request,
         End::Panic(_) => CloseCause::Panic,
-        End::Memory => CloseCause::Memory,
+        End::Memory | End::Slow => CloseCause::Memory,
     };
     metrics.connections_closed.of(cause).increment();
 }

@@ -332,6 +332,103 @@ async fn an_abort_does_not_wait_for_what_is_owed() {
     assert!(matches!(served.end().await, End::Stopped));
 }
 
+/// Peers that announce a large frame each, send half of it if it is taken, and no more.
+async fn stalled(bench: &Bench, count: usize) -> Vec<Served> {
+    let mut peers = Vec::new();
+    for _ in 0..count {
+        let mut served = bench.connect().await;
+        served.peer.write_i32(LARGE_FRAME_BYTES as i32).await.expect("sent");
+        let half = vec![7; LARGE_FRAME_BYTES / 2];
+        let mut sent = 0;
+        while let Ok(bytes) = served.peer.try_write(&half[sent..])
+            && bytes > 0
+        {
+            sent += bytes;
+        }
+        peers.push(served);
+    }
+    peers
+}
+
+/// So much that two of them take more than [`small_budget`] has when they are whole.
+const LARGE_FRAME_BYTES: usize = 2 << 20;
+
+async fn soon(holds: impl Fn() -> bool) {
+    let wait = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(10), wait).await.expect("soon");
+}
+
+fn small_budget() -> BrokerSettings {
+    BrokerSettings { memory_bytes: 6 << 20, ..BrokerSettings::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_that_wait_for_memory_keep_none_from_short_requests() {
+    let bench = Bench::start_with(small_budget()).await;
+    let stalled = stalled(&bench, 20).await;
+    let budget = &bench.running.broker().budget;
+    soon(|| budget.is_wanted()).await;
+    for _ in 0..20 {
+        let mut served = bench.connect().await;
+        served.send(&[(READY, b"short")]).await;
+        let answer = timeout(Duration::from_secs(4), served.answer()).await;
+        assert_eq!(answer.expect("at once"), Some((0, b"short".to_vec())));
+    }
+    drop(stalled);
+}
+
+/// One of them has the memory that the other needs: neither waits for the other while both send.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_frames_that_arrive_together_all_arrive() {
+    let bench = Arc::new(Bench::start_with(small_budget()).await);
+    let body = Arc::new(vec![7; LARGE_FRAME_BYTES]);
+    let send = |_| {
+        let (bench, body) = (Arc::clone(&bench), Arc::clone(&body));
+        spawn(async move {
+            let mut served = bench.connect().await;
+            for _ in 0..3 {
+                served.send(&[(SILENT, &body), (READY, b"next")]).await;
+                assert_eq!(served.answer().await, Some((1, b"next".to_vec())));
+            }
+        })
+    };
+    let sending: Vec<_> = (0..16).map(send).collect();
+    for sending in sending {
+        let sent = timeout(Duration::from_secs(20), sending).await;
+        sent.expect("nobody waits for those who wait").expect("all are answered");
+    }
+}
+
+/// Whether it sends nothing or a byte now and then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_that_does_not_come_is_given_up_when_others_need_its_memory() {
+    // Looked at each second.
+    let settings = BrokerSettings { connections_max_idle_ms: 2_000, ..small_budget() };
+    let bench = Bench::start_with(settings).await;
+    let mut first = stalled(&bench, 1).await.remove(0);
+    let budget = &bench.running.broker().budget;
+    soon(|| budget.used_bytes() >= LARGE_FRAME_BYTES).await;
+    let drips = async {
+        let mut pause = tokio::time::interval(Duration::from_millis(100));
+        while first.peer.write_all(&[7]).await.is_ok() {
+            pause.tick().await;
+        }
+    };
+    let honest = async {
+        let mut served = bench.connect().await;
+        served.send(&[(READY, &vec![7; LARGE_FRAME_BYTES])]).await;
+        served.answer().await
+    };
+    let both = async { tokio::join!(honest, drips) };
+    let (answer, ()) = timeout(Duration::from_secs(20), both).await.expect("given up");
+    assert_eq!(answer.map(|(_, body)| body.len()), Some(LARGE_FRAME_BYTES));
+    assert!(matches!(first.end().await, End::Slow));
+}
+
 /// A file of which any read may find nothing in the page cache; byte `i` is `i % 251`.
 #[derive(Debug)]
 struct Cold {
