@@ -3,6 +3,9 @@
 //! Appends happen before [`Broker::produce`] returns, unless a log must be opened or a large compressed batch checked first;
 //! the reply may then wait for the sync thread. Requests of one connection so take effect in order while their replies wait.
 //! What belongs to a transaction takes a way of its own up to the append (`transactions::joining`).
+//!
+//! What is looked at in which order is Kafka's (`KafkaApis.handleProduceRequest`, `ReplicaManager.handleProduceAppend`): partition ·
+//! form of the batch · transaction · acks · internal topic · the batch in itself (`log/check`) · its producer.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,9 +22,10 @@ use super::tally::{self, Waiting};
 use crate::coordinator::TransactionalId;
 use crate::coordinator::transactions::TransactionError;
 use crate::env;
+use crate::log::batch::BatchHeader;
 use crate::log::{
     Admission, Appended, BatchRejection, BatchRules, CheckedBatch, Origin, check_batch,
-    check_batch_inline,
+    check_batch_inline, check_form,
 };
 use crate::types::{Timestamp, TransactionVersion};
 
@@ -34,6 +38,8 @@ pub enum Acks {
     Leader,
     /// −1: when the data is durable in the topic's mode.
     All,
+    /// Any other number: nothing is written.
+    Undefined,
 }
 
 /// A Produce request whose partitions have been looked up.
@@ -69,12 +75,42 @@ pub struct ProduceBatch {
     pub records: Bytes,
     /// What lets it in if it belongs to a transaction, or why it may not come in.
     pub(super) admission: Result<Admission, TransactionError>,
+    /// The header of a batch that belongs to the transaction of the request.
+    pub(super) transactional: Option<BatchHeader>,
+    is_of_internal_topic: bool,
 }
 
 impl ProduceBatch {
     /// A batch as the producer sent it.
     pub fn new(partition: Lookup, records: Bytes) -> Self {
-        Self { partition, records, admission: Ok(Admission::Open) }
+        Self {
+            partition,
+            records,
+            admission: Ok(Admission::Open),
+            transactional: None,
+            is_of_internal_topic: false,
+        }
+    }
+
+    /// The same for a topic that the producer may not write to.
+    pub fn to_internal_topic(self) -> Self {
+        Self { is_of_internal_topic: true, ..self }
+    }
+
+    /// Why it does not come to the log, in Kafka's order: partition · form · transaction · acks · internal topic. `None` where the
+    /// way through the log tells the first three as well.
+    fn refusal(&self, request: &Produce) -> Option<ProduceError> {
+        let last = match request.acks {
+            Acks::Undefined => ProduceError::UndefinedAcks,
+            _ if self.is_of_internal_topic => ProduceError::InternalTopic,
+            Acks::None | Acks::Leader | Acks::All => return None,
+        };
+        if matches!(self.partition, Lookup::Unknown) {
+            return Some(ProduceError::UnknownPartition);
+        }
+        let form = check_form(&self.records, request.zstd_allowed).err().map(Into::into);
+        let refusal = form.or_else(|| self.admission.err().map(Into::into));
+        Some(refusal.unwrap_or(last))
     }
 }
 
@@ -99,6 +135,12 @@ pub enum ProduceError {
     /// Transactional batches of several producers: the whole request is refused.
     #[error("transactional batches of more than one producer")]
     SeveralProducers,
+    /// [`Acks::Undefined`].
+    #[error("acks must be -1, 0 or 1")]
+    UndefinedAcks,
+    /// The topic is a coordinator's to write to.
+    #[error("the topic is internal")]
+    InternalTopic,
     /// Appended, but the sync failed.
     #[error("the log directory went offline before the data was synced")]
     SyncFailed,
@@ -214,6 +256,9 @@ type AppendResult = Result<Append, ProduceError>;
 /// Appends on an async thread; `None` if it may take long: a log must be opened or prepared first, the batch is large, the
 /// disk was seen to stall just now.
 fn append_inline(batch: &ProduceBatch, request: &Produce, now: Now) -> Option<AppendResult> {
+    if let Some(refusal) = batch.refusal(request) {
+        return Some(Err(refusal));
+    }
     let partition = match &batch.partition {
         Lookup::Open(partition) => partition,
         Lookup::Closed(_) => return None,
@@ -230,6 +275,9 @@ fn append_inline(batch: &ProduceBatch, request: &Produce, now: Now) -> Option<Ap
 
 /// As [`append_inline`], on a thread that may wait.
 fn append_blocking(batch: &ProduceBatch, request: &Produce, now: Timestamp) -> AppendResult {
+    if let Some(refusal) = batch.refusal(request) {
+        return Err(refusal);
+    }
     let partition = match &batch.partition {
         Lookup::Open(partition) => Arc::clone(partition),
         Lookup::Closed(closed) => closed.open()?,
@@ -269,7 +317,7 @@ fn append(
 
 fn is_held(append: &Append, acks: Acks) -> bool {
     let held = match acks {
-        Acks::None => false,
+        Acks::None | Acks::Undefined => false,
         Acks::Leader => append.need == SyncNeed::EveryReply,
         Acks::All => append.need >= SyncNeed::AcksAll,
     };

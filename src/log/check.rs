@@ -1,9 +1,9 @@
 //! Checks of a batch from a client, before any lock is taken (Kafka's `ProduceRequest.validateRecords`, `LogValidator` and
 //! the checks of `UnifiedLog` that need no state). Pure functions over bytes, for any thread.
 //!
-//! Order and error classes are Kafka's: one batch of magic 2 · codec allowed · base offset 0 · size · checksum · counts,
-//! flags · every record · rewriting, if the topic wants another codec · size against the segment. Texts are Kafka's without
-//! the name of the partition, which is not known here.
+//! Order and error classes are Kafka's: one batch of magic 2 · codec allowed, which is all that [`check_form`] looks at · base
+//! offset 0 · size · checksum · codec known · counts, flags · every record · rewriting, if the topic wants another codec · size
+//! against the segment. Texts are Kafka's without the name of the partition, which is not known here.
 //!
 //! Stricter than Kafka: bytes behind the batch are refused even where they are no whole batch (Kafka drops them), and
 //! varints must fit their type. Where the offsets inside an uncompressed batch are not 0, 1, 2, ..., the batch is rewritten,
@@ -224,9 +224,12 @@ pub enum BatchRejection {
     /// RECORD_LIST_TOO_LARGE.
     #[error("{0}")]
     LargerThanSegment(String),
-    /// UNSUPPORTED_COMPRESSION_TYPE.
+    /// UNSUPPORTED_COMPRESSION_TYPE: a codec that the version of the request may not carry, which is seen before a log is asked.
     #[error("{0}")]
     UnsupportedCompression(String),
+    /// UNSUPPORTED_COMPRESSION_TYPE: there is no such codec. Kafka fails here with UNKNOWN_SERVER_ERROR, which says less.
+    #[error("{0}")]
+    UnknownCodec(String),
     /// KAFKA_STORAGE_ERROR: the client comes again.
     #[error("there is no memory for rewriting the batch now (highwater.memory.bytes)")]
     NoMemory,
@@ -300,10 +303,33 @@ fn inspect(
     walk(header, &batch[HEADER_LEN..], rules, now, limit)
 }
 
+/// Whether the first batch, if there is a whole one, is part of a transaction. An error where no batch can begin so (Kafka's
+/// `RequestUtils.hasTransactionalRecords`).
+pub fn begins_transactional(records: &[u8]) -> Result<bool, BatchRejection> {
+    match frame(records) {
+        Framing::Corrupt(error) => Err(not_framed(error)),
+        Framing::Partial(_) => Ok(false),
+        Framing::Whole(_) => Ok(BatchHeader::parse(records)
+            .is_some_and(|header| header.magic == MAGIC_V2 && header.is_transactional())),
+    }
+}
+
+/// What is looked at before anybody is asked about the batch: just one, of magic 2, in a codec that the version of the request
+/// may carry (Kafka's `ProduceRequest.validateRecords`).
+pub fn check_form(records: &[u8], zstd_allowed: bool) -> Result<BatchHeader, BatchRejection> {
+    let header = only_batch(records)?;
+    if header.codec() == Ok(Codec::Zstd) && !zstd_allowed {
+        return Err(BatchRejection::UnsupportedCompression(
+            "Produce requests before version 7 are not allowed to use ZStandard compression"
+                .to_owned(),
+        ));
+    }
+    Ok(header)
+}
+
 /// Everything that the header tells.
 fn check_envelope(records: &[u8], rules: &BatchRules) -> Result<BatchHeader, BatchRejection> {
-    let header = only_batch(records)?;
-    check_codec(&header, rules)?;
+    let header = check_form(records, rules.zstd_allowed)?;
     if header.base_offset != Offset::ZERO {
         let reason = format!(
             "The baseOffset of the record batch in the append should be 0, but it is {}",
@@ -324,27 +350,20 @@ fn check_envelope(records: &[u8], rules: &BatchRules) -> Result<BatchHeader, Bat
             header.crc
         )));
     }
+    header.codec().map_err(|unknown| BatchRejection::UnknownCodec(unknown.to_string()))?;
     check_counts(&header)?;
     Ok(header)
 }
 
 /// The header of the one batch of magic 2 that the bytes must be.
 fn only_batch(records: &[u8]) -> Result<BatchHeader, BatchRejection> {
-    let corrupt = |reason: String| Err(BatchRejection::Corrupt(reason));
     let not_one = |reason: &str| Err(BatchRejection::NotOneBatch(reason.to_owned()));
     let len = match frame(records) {
         Framing::Whole(len) => len,
         Framing::Partial(_) => {
             return not_one("Produce requests must have at least one record batch per partition");
         }
-        Framing::Corrupt(FramingError::Magic(magic)) => {
-            return corrupt(format!("Invalid magic found in record: {magic}"));
-        }
-        Framing::Corrupt(FramingError::SizeTooSmall { size, minimum }) => {
-            return corrupt(format!(
-                "Record size {size} is less than the minimum record overhead ({minimum})"
-            ));
-        }
+        Framing::Corrupt(error) => return Err(not_framed(error)),
     };
     let magic_2 = BatchHeader::parse(records).filter(|header| header.magic == MAGIC_V2);
     let Some(header) = magic_2 else {
@@ -360,16 +379,13 @@ fn only_batch(records: &[u8]) -> Result<BatchHeader, BatchRejection> {
     Ok(header)
 }
 
-fn check_codec(header: &BatchHeader, rules: &BatchRules) -> Result<(), BatchRejection> {
-    match header.codec() {
-        Ok(Codec::Zstd) if !rules.zstd_allowed => Err(BatchRejection::UnsupportedCompression(
-            "Produce requests before version 7 are not allowed to use ZStandard compression"
-                .to_owned(),
-        )),
-        Ok(_) => Ok(()),
-        // Kafka fails here with UNKNOWN_SERVER_ERROR, which says less.
-        Err(unknown) => Err(BatchRejection::UnsupportedCompression(unknown.to_string())),
-    }
+fn not_framed(error: FramingError) -> BatchRejection {
+    BatchRejection::Corrupt(match error {
+        FramingError::Magic(magic) => format!("Invalid magic found in record: {magic}"),
+        FramingError::SizeTooSmall { size, minimum } => {
+            format!("Record size {size} is less than the minimum record overhead ({minimum})")
+        }
+    })
 }
 
 fn check_counts(header: &BatchHeader) -> Result<(), BatchRejection> {

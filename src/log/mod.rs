@@ -60,7 +60,8 @@ mod words;
 
 pub use append::{AppendError, Appended};
 pub use check::{
-    Admission, BatchRejection, BatchRules, CheckedBatch, Origin, check_batch, check_batch_inline,
+    Admission, BatchRejection, BatchRules, CheckedBatch, Origin, begins_transactional, check_batch,
+    check_batch_inline, check_form,
 };
 pub use entries::{LogEntry, LogEntryKind};
 pub use joins::JoinGuard;

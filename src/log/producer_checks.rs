@@ -1,8 +1,8 @@
 //! May a batch of a producer, or the marker of its transaction, be appended (Kafka's `ProducerAppendInfo` and the checks of
 //! `UnifiedLog.analyzeAndValidateProducerState`)? Nothing here changes anything.
 //!
-//! Client: duplicate · epoch of a transactional batch · its transaction is open or just joined · epoch · sequence · nothing
-//! outside an open transaction. Marker: epoch of the producer · epoch of the coordinator.
+//! Client: duplicate · epoch · the transaction of a transactional batch is open or just joined · sequence · nothing outside an
+//! open transaction. Marker: epoch of the producer · epoch of the coordinator.
 
 use super::append::AppendError;
 use super::batch::BatchHeader;
@@ -53,23 +53,20 @@ impl Producers {
         admission: Admission,
         at: Offset,
     ) -> Result<Verdict, AppendError> {
-        let known = self.get(header.producer_id);
-        if let Some(duplicate) = known.and_then(|known| known.find_duplicate(header)) {
+        let known = self.standing(header.producer_id);
+        if let Some(duplicate) = known.find_duplicate(header) {
             return Ok(Verdict::Duplicate(duplicate));
         }
+        // First: a producer that was fenced can recover from this, not from what comes below.
+        known.check_epoch(header, at)?;
         if header.is_transactional() {
-            self.check_admission(header, admission, at)?;
-        }
-        if let Some(known) = known {
-            known.check_epoch(header, at)?;
+            self.check_admission(header, &known, admission, at)?;
         }
         if let Some(join) = self.joins().get(header.producer_id) {
-            join.check_sequence(header, known, at)?;
+            join.check_sequence(header, &known, at)?;
         }
-        if let Some(known) = known {
-            known.check_sequence(header, at)?;
-            known.check_transaction(header, at)?;
-        }
+        known.check_sequence(header, at)?;
+        known.check_transaction(header, at)?;
         Ok(Verdict::New)
     }
 
@@ -77,15 +74,12 @@ impl Producers {
     fn check_admission(
         &self,
         header: &BatchHeader,
+        known: &Producer,
         admission: Admission,
         at: Offset,
     ) -> Result<(), AppendError> {
-        if let Some(known) = self.get(header.producer_id) {
-            // First: a producer that was fenced can recover from this, not from what comes below.
-            known.check_epoch(header, at)?;
-            if known.is_in_transaction(header.producer_epoch) {
-                return Ok(());
-            }
+        if known.is_in_transaction(header.producer_epoch) {
+            return Ok(());
         }
         let join = self.joins().get(header.producer_id);
         let is_admitted = match admission {
@@ -103,7 +97,7 @@ impl Producers {
     }
 
     fn check_data(&self, header: &BatchHeader, at: Offset) -> Result<(), AppendError> {
-        let Some(known) = self.get(header.producer_id) else { return Ok(()) };
+        let known = self.standing(header.producer_id);
         known.check_epoch(header, at)?;
         known.check_transaction(header, at)
     }
@@ -115,7 +109,7 @@ impl Producers {
         version: TransactionVersion,
         at: Offset,
     ) -> Result<(), AppendError> {
-        let Some(known) = self.get(header.producer_id) else { return Ok(()) };
+        let known = self.standing(header.producer_id);
         known.check_marker_epoch(header, version, at)?;
         let Some(marker) = marker.filter(|new| new.coordinator_epoch < known.coordinator_epoch)
         else {
@@ -220,13 +214,12 @@ impl Join {
     fn check_sequence(
         &self,
         header: &BatchHeader,
-        known: Option<&Producer>,
+        known: &Producer,
         at: Offset,
     ) -> Result<(), AppendError> {
         let first = header.base_sequence;
-        let has_batches = known.is_some_and(|known| !known.recent.is_empty());
         let expected = match self.version {
-            TransactionVersion::V2 if first != 0 && !has_batches => 0,
+            TransactionVersion::V2 if first != 0 && known.recent.is_empty() => 0,
             _ if first > self.lowest_sequence => self.lowest_sequence,
             _ => return Ok(()),
         };

@@ -3,6 +3,7 @@
 //! Owned by the log's appender. Every change is made by [`Producers::apply`], in live traffic as in recovery; the checks of
 //! a batch come before it, in [`Producers::check`](super::producer_checks), and change nothing.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use smallvec::SmallVec;
@@ -105,6 +106,11 @@ impl Producers {
     /// What is known of one.
     pub(super) fn get(&self, id: ProducerId) -> Option<&Producer> {
         self.by_id.get(&id)
+    }
+
+    /// Where one stands: one that nothing is known of is before its first epoch.
+    pub(super) fn standing(&self, id: ProducerId) -> Cow<'_, Producer> {
+        self.get(id).map_or_else(|| Cow::Owned(Producer::unknown()), Cow::Borrowed)
     }
 
     /// Producers that are about to open a transaction.

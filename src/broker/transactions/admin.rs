@@ -7,7 +7,7 @@ use crate::broker::Broker;
 use crate::broker::registry::{Lookup, Readable};
 use crate::broker::step::BoxFuture;
 use crate::log::ActiveProducer;
-use crate::types::{Marker, TopicPartition};
+use crate::types::{Marker, ProducerEpoch, TopicPartition};
 
 /// Markers for one producer.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Broker {
         Box::pin(async move {
             let mut verdicts = Vec::with_capacity(asked.len());
             for WriteMarker { marker, partitions } in &asked {
-                if marker.producer.id.get() < 0 {
+                if marker.producer.id.get() < 0 || marker.producer.epoch == ProducerEpoch::NONE {
                     verdicts.push(partitions.iter().map(|_| Err(MarkError::NoProducer)).collect());
                     continue;
                 }

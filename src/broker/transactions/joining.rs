@@ -16,7 +16,7 @@ use crate::coordinator::transactions::{
     Partitions, TransactionCommand, TransactionError, TransactionReply,
 };
 use crate::log::batch::BatchHeader;
-use crate::log::{Admission, JoinGuard};
+use crate::log::{Admission, JoinGuard, check_form};
 use crate::types::{ProducerIdAndEpoch, Timestamp, TopicPartition, TransactionVersion};
 
 /// So often the coordinator is asked anew because a marker came before its answer. Once is usual where a producer begins the
@@ -46,6 +46,9 @@ impl Broker {
         mut request: Produce,
         transaction: ProduceTransaction,
     ) -> Step<Produced> {
+        for batch in &mut request.batches {
+            batch.transactional = transactional_header(batch, request.zstd_allowed);
+        }
         let Ok(producer) = producer_of(&request.batches) else {
             let refused = |_: &ProduceBatch| Err(ProduceError::SeveralProducers);
             return Step::Now(request.batches.iter().map(refused).collect());
@@ -59,7 +62,7 @@ impl Broker {
         }
         let writer = Writer { producer, transaction };
         let is_closed = |batch: &ProduceBatch| matches!(batch.partition, Lookup::Closed(_));
-        if !request.batches.iter().any(|batch| is_closed(batch) && header_of(batch).is_some()) {
+        if !request.batches.iter().any(|batch| is_closed(batch) && batch.transactional.is_some()) {
             return self.join_and_append(request, writer);
         }
         let broker = Arc::clone(self);
@@ -160,7 +163,7 @@ fn settle(
         let batch = &mut batches[join.batch];
         batch.admission = verdict.map(|()| Admission::Joined(join.guard));
         if let (Err(error), Lookup::Open(partition)) = (verdict, &batch.partition)
-            && let Some(header) = header_of(batch).filter(|_| !may_come_again(error))
+            && let Some(header) = batch.transactional.filter(|_| !may_come_again(error))
         {
             partition.give_up_join(header.producer_id, join.guard);
         }
@@ -179,7 +182,7 @@ struct SeveralProducers;
 fn producer_of(batches: &[ProduceBatch]) -> Result<Option<ProducerIdAndEpoch>, SeveralProducers> {
     let mut producers = batches
         .iter()
-        .filter_map(header_of)
+        .filter_map(|batch| batch.transactional)
         .map(|header| ProducerIdAndEpoch { id: header.producer_id, epoch: header.producer_epoch });
     let first = producers.next();
     if producers.all(|producer| Some(producer) == first) {
@@ -189,17 +192,20 @@ fn producer_of(batches: &[ProduceBatch]) -> Result<Option<ProducerIdAndEpoch>, S
     }
 }
 
-/// The header of a transactional batch; whether the batch is a good one is checked later.
-fn header_of(batch: &ProduceBatch) -> Option<BatchHeader> {
-    BatchHeader::parse(&batch.records)
-        .filter(|header| header.is_transactional() && header.has_producer_id())
+/// The header of a transactional batch with somewhere to go. Whether its records are good is checked later.
+fn transactional_header(batch: &ProduceBatch, zstd_allowed: bool) -> Option<BatchHeader> {
+    if matches!(batch.partition, Lookup::Unknown) {
+        return None;
+    }
+    let header = check_form(&batch.records, zstd_allowed).ok()?;
+    (header.is_transactional() && header.has_producer_id()).then_some(header)
 }
 
 /// Opens the logs of transactional batches. One that cannot be opened is left to the append, which says why. Blocks.
 fn with_open_partitions(mut request: Produce) -> Produce {
     for batch in &mut request.batches {
         if let Lookup::Closed(closed) = &batch.partition
-            && header_of(batch).is_some()
+            && batch.transactional.is_some()
             && let Ok(partition) = closed.open()
         {
             batch.partition = Lookup::Open(partition);
@@ -212,7 +218,7 @@ fn with_open_partitions(mut request: Produce) -> Produce {
 fn begin_joins(batches: &[ProduceBatch], writer: &Writer, now: Timestamp) -> Vec<Join> {
     let begin = |(at, batch): (usize, &ProduceBatch)| {
         let Lookup::Open(partition) = &batch.partition else { return None };
-        let sequence = header_of(batch)?.base_sequence;
+        let sequence = batch.transactional?.base_sequence;
         let version = writer.transaction.version;
         let guard = partition.begin_join(writer.producer, sequence, version, now).ok()??;
         Some(Join { batch: at, partition: partition.name(), guard })

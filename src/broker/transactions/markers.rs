@@ -35,7 +35,7 @@ pub enum MarkError {
     #[error(transparent)]
     Shard(#[from] CallError),
     /// UNKNOWN_SERVER_ERROR, as in Kafka: there is no such producer.
-    #[error("no producer has a negative id")]
+    #[error("no producer has a negative id, or no epoch")]
     NoProducer,
     /// KAFKA_STORAGE_ERROR: the log directory went offline before the marker was synced.
     #[error("the log directory went offline")]

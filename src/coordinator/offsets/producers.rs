@@ -37,6 +37,16 @@ struct KnownProducer {
     was_heard: bool,
 }
 
+impl KnownProducer {
+    /// Where one stands that nothing is known of: before its first epoch.
+    const UNKNOWN: Self = Self {
+        epoch: ProducerEpoch::NONE,
+        coordinator_epoch: -1,
+        in_transaction: false,
+        was_heard: true,
+    };
+}
+
 /// What a record of a producer's transaction would be to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -92,7 +102,7 @@ impl KnownProducers {
     /// raises the epoch, so that one that does not comes late, and would end the wrong transaction. Where none is open it may
     /// come twice: who sent it was not told that it is here. No epoch comes after the last one.
     pub(super) fn check_marker(&self, marker: &Marker) -> Result<(), MarkerError> {
-        let Some(known) = self.by_id.get(&marker.producer.id) else { return Ok(()) };
+        let known = self.by_id.get(&marker.producer.id).unwrap_or(&KnownProducer::UNKNOWN);
         let epoch = marker.producer.epoch;
         let ends_another = marker.version == TransactionVersion::V2
             && epoch == known.epoch
@@ -121,12 +131,7 @@ impl KnownProducers {
     }
 
     fn known(&mut self, id: ProducerId) -> &mut KnownProducer {
-        self.by_id.entry(id).or_insert(KnownProducer {
-            epoch: ProducerEpoch::NONE,
-            coordinator_epoch: -1,
-            in_transaction: false,
-            was_heard: true,
-        })
+        self.by_id.entry(id).or_insert(KnownProducer::UNKNOWN)
     }
 }
 

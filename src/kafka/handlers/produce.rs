@@ -17,7 +17,7 @@ use crate::coordinator::transactions::TransactionError;
 use crate::kafka::codec::TopicKey;
 use crate::kafka::codec::produce::{PartitionAnswer, ProduceRequest, ProduceResponse};
 use crate::kafka::{Disconnect, ErrorCode, Outcome, Request, Response, append_errors};
-use crate::log::{AppendError, Appended, BatchRejection};
+use crate::log::{AppendError, Appended, BatchRejection, begins_transactional};
 use crate::types::{Offset, PartitionIndex, TopicId, TransactionVersion};
 
 /// The client id that may write to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`).
@@ -38,14 +38,11 @@ pub fn handle(request: Request) -> Outcome {
         Ok(body) => body,
         Err(disconnect) => return Outcome::Close(disconnect),
     };
-    let Some(acks) = acks_of(body.acks) else {
-        return refuse(&request, &body, ErrorCode::InvalidRequiredAcks);
-    };
-    if body.transactional_id().is_none() && has_transactional_batch(&body) {
-        return refuse(&request, &body, ErrorCode::TransactionalIdAuthorizationFailed);
+    if let Err(refusal) = look_at_first_batches(&body) {
+        return refuse(&request, &body, &refusal);
     }
     let step = request.broker.produce(Produce {
-        acks,
+        acks: acks_of(body.acks),
         timeout: Duration::from_millis(u64::try_from(body.timeout_ms).unwrap_or(0)),
         zstd_allowed: request.version >= ZSTD_FROM,
         transaction: transaction(&request, &body),
@@ -84,12 +81,12 @@ fn reply_later(step: Step<Produced>, request: Request, acks: i16, shape: Shape) 
     }
 }
 
-fn acks_of(acks: i16) -> Option<Acks> {
+fn acks_of(acks: i16) -> Acks {
     match acks {
-        0 => Some(Acks::None),
-        1 => Some(Acks::Leader),
-        -1 => Some(Acks::All),
-        _ => None,
+        0 => Acks::None,
+        1 => Acks::Leader,
+        -1 => Acks::All,
+        _ => Acks::Undefined,
     }
 }
 
@@ -105,12 +102,10 @@ fn batches(request: &Request, body: &ProduceRequest) -> Vec<ProduceBatch> {
     for topic in body.topics() {
         let barred = is_barred(request, topic.topic);
         for partition in topic.partitions() {
-            let lookup = match barred {
-                true => Lookup::Unknown,
-                false => find(broker, topic.topic, partition.index),
-            };
+            let lookup = find(broker, topic.topic, partition.index);
             let records = partition.records.map(|records| body.share(records)).unwrap_or_default();
-            batches.push(ProduceBatch::new(lookup, records));
+            let batch = ProduceBatch::new(lookup, records);
+            batches.push(if barred { batch.to_internal_topic() } else { batch });
         }
     }
     batches
@@ -126,31 +121,40 @@ fn find(broker: &Broker, topic: TopicKey<'_>, index: PartitionIndex) -> Lookup {
 /// True for the topics of the coordinators: what lies there is theirs to write. Kafka lets its own tools through, by the name
 /// that they give themselves.
 fn is_barred(request: &Request, topic: TopicKey<'_>) -> bool {
-    let image = request.broker.metadata.image();
     let internal = match topic {
-        TopicKey::Name(name) => is_internal(name) && image.topic(name).is_some(),
+        TopicKey::Name(name) => is_internal(name),
         TopicKey::Id(id) => {
+            let image = request.broker.metadata.image();
             image.topic_by_id(id).is_some_and(|topic| is_internal(topic.name.as_str()))
         }
     };
     internal && &*request.client_id != ADMIN_CLIENT
 }
 
-/// Looks at the attributes alone; whether the batch is one at all is checked later.
-fn has_transactional_batch(body: &ProduceRequest) -> bool {
-    let mut records = body.topics().flat_map(|topic| topic.partitions()).filter_map(|p| p.records);
-    records.any(is_transactional)
+/// Why a request is refused as a whole.
+struct Refusal {
+    code: ErrorCode,
+    message: Option<String>,
 }
 
-fn is_transactional(records: &[u8]) -> bool {
-    const ATTRIBUTES_LOW_BYTE: usize = 22;
-    const TRANSACTIONAL_BIT: u8 = 0x10;
-    records.get(ATTRIBUTES_LOW_BYTE).is_some_and(|attributes| attributes & TRANSACTIONAL_BIT != 0)
-}
-
-/// What is said of a partition that there is not.
-fn missing(broker: &Broker, topic: TopicKey<'_>, index: PartitionIndex) -> Option<ErrorCode> {
-    matches!(find(broker, topic, index), Lookup::Unknown).then(|| unknown(broker, topic))
+/// Kafka wants to know first whether anything belongs to a transaction. It finds out from the first batch of each partition, until
+/// one does; what is no batch fails the whole request there.
+fn look_at_first_batches(body: &ProduceRequest) -> Result<(), Refusal> {
+    for records in body.topics().flat_map(|topic| topic.partitions()).filter_map(|p| p.records) {
+        let is_transactional = begins_transactional(records).map_err(|rejection| Refusal {
+            code: ErrorCode::CorruptMessage,
+            message: Some(rejection.to_string()),
+        })?;
+        match body.transactional_id() {
+            _ if !is_transactional => {}
+            Some(_) => return Ok(()),
+            None => {
+                let code = ErrorCode::TransactionalIdAuthorizationFailed;
+                return Err(Refusal { code, message: None });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The topic is unknown, or only its partition is.
@@ -163,25 +167,20 @@ fn unknown(broker: &Broker, topic: TopicKey<'_>) -> ErrorCode {
     }
 }
 
-/// The same error for every partition; acks are only looked at for those that there are.
-fn refuse(request: &Request, body: &ProduceRequest, error: ErrorCode) -> Outcome {
+/// The same error for every partition.
+fn refuse(request: &Request, body: &ProduceRequest, refusal: &Refusal) -> Outcome {
     if body.acks == 0 {
-        return Outcome::Close(Disconnect(format!(
-            "a Produce request with acks=0 failed: {error}"
-        )));
+        let code = refusal.code;
+        return Outcome::Close(Disconnect(format!("a Produce request with acks=0 failed: {code}")));
     }
     let mut response = ProduceResponse::new(request.version, body.topics, body.partitions);
     for topic in body.topics() {
         response.topic(topic.topic, topic.partitions);
         for partition in topic.partitions() {
-            let missing = match error {
-                ErrorCode::InvalidRequiredAcks => {
-                    missing(&request.broker, topic.topic, partition.index)
-                }
-                _ => None,
-            };
-            let error = missing.unwrap_or(error);
-            response.partition(&PartitionAnswer::failed(partition.index, error));
+            response.partition(&PartitionAnswer {
+                error_message: refusal.message.as_deref(),
+                ..PartitionAnswer::failed(partition.index, refusal.code)
+            });
         }
     }
     Outcome::Ready(response.finish(0))
@@ -294,12 +293,9 @@ impl Reply<'_> {
         index: PartitionIndex,
         error: &ProduceError,
     ) {
-        let code = match (code(error, self.request.version), key) {
-            (ErrorCode::UnknownTopicOrPartition, key) if is_barred(self.request, key) => {
-                ErrorCode::InvalidTopicException
-            }
-            (ErrorCode::UnknownTopicOrPartition, key) => unknown(&self.request.broker, key),
-            (code, _) => code,
+        let code = match code(error, self.request.version) {
+            ErrorCode::UnknownTopicOrPartition => unknown(&self.request.broker, key),
+            code => code,
         };
         let records: Vec<(i32, Option<&str>)> = record_errors(error)
             .iter()
@@ -333,11 +329,15 @@ fn success(index: PartitionIndex, appended: &Appended) -> PartitionAnswer<'stati
     }
 }
 
-/// Kafka has words about records, and where a code stands for another that older clients would not take well.
+/// Kafka has words about records, about several producers, and where a code stands for another that older clients would not take
+/// well.
 fn has_message(error: &ProduceError, code: ErrorCode) -> bool {
     let is_translated = matches!(code, ErrorCode::InvalidTxnState | ErrorCode::NotEnoughReplicas);
-    !record_errors(error).is_empty()
-        || is_translated && matches!(error, ProduceError::Transaction(_))
+    match error {
+        ProduceError::Transaction(_) => is_translated,
+        ProduceError::SeveralProducers => true,
+        _ => !record_errors(error).is_empty(),
+    }
 }
 
 /// Kafka tells where the log begins if the log has refused the batch, but for a few errors, and not where the request was wrong
@@ -345,7 +345,9 @@ fn has_message(error: &ProduceError, code: ErrorCode) -> bool {
 fn tells_log_start(error: &ProduceError) -> bool {
     match error {
         ProduceError::Rejected(rejection) => match rejection {
-            BatchRejection::InvalidRecord { .. } | BatchRejection::InvalidTimestamp { .. } => true,
+            BatchRejection::InvalidRecord { .. }
+            | BatchRejection::InvalidTimestamp { .. }
+            | BatchRejection::UnknownCodec(_) => true,
             BatchRejection::NotOneBatch(_)
             | BatchRejection::NoMemory
             | BatchRejection::Corrupt(_)
@@ -361,6 +363,8 @@ fn tells_log_start(error: &ProduceError) -> bool {
         | ProduceError::Open(_)
         | ProduceError::Transaction(_)
         | ProduceError::SeveralProducers
+        | ProduceError::UndefinedAcks
+        | ProduceError::InternalTopic
         | ProduceError::SyncFailed
         | ProduceError::TimedOut => false,
     }
@@ -388,13 +392,17 @@ fn code(error: &ProduceError, version: i16) -> ErrorCode {
             BatchRejection::InvalidTimestamp { .. } => ErrorCode::InvalidTimestamp,
             BatchRejection::TooLarge(_) => ErrorCode::MessageTooLarge,
             BatchRejection::LargerThanSegment(_) => ErrorCode::RecordListTooLarge,
-            BatchRejection::UnsupportedCompression(_) => ErrorCode::UnsupportedCompressionType,
+            BatchRejection::UnsupportedCompression(_) | BatchRejection::UnknownCodec(_) => {
+                ErrorCode::UnsupportedCompressionType
+            }
         },
         ProduceError::Append(refusal) => append_errors::code(refusal),
         ProduceError::Open(_) | ProduceError::SyncFailed => ErrorCode::KafkaStorageError,
         ProduceError::TimedOut => ErrorCode::RequestTimedOut,
         ProduceError::Transaction(refusal) => transaction_code(*refusal, version),
         ProduceError::SeveralProducers => ErrorCode::InvalidProducerIdMapping,
+        ProduceError::UndefinedAcks => ErrorCode::InvalidRequiredAcks,
+        ProduceError::InternalTopic => ErrorCode::InvalidTopicException,
     }
 }
 

@@ -58,7 +58,9 @@ fn reason(result: Result<CheckedBatch<'_>, BatchRejection>) -> String {
         BatchRejection::InvalidTimestamp { .. } => "INVALID_TIMESTAMP",
         BatchRejection::TooLarge(_) => "MESSAGE_TOO_LARGE",
         BatchRejection::LargerThanSegment(_) => "RECORD_LIST_TOO_LARGE",
-        BatchRejection::UnsupportedCompression(_) => "UNSUPPORTED_COMPRESSION_TYPE",
+        BatchRejection::UnsupportedCompression(_) | BatchRejection::UnknownCodec(_) => {
+            "UNSUPPORTED_COMPRESSION_TYPE"
+        }
         BatchRejection::NoMemory => "KAFKA_STORAGE_ERROR",
     };
     format!("{class}: {rejection}")
