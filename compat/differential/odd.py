@@ -54,8 +54,9 @@ def odd_number(api, field, value, random):
 def odd_text(api, field, value, focus):
     prefix = focus.world.prefix
     choices = [None, None, "", f"{prefix}unknown", prefix.ljust(249, "l"), prefix.ljust(250, "l"), prefix.ljust(32_000, "x"),
-               f"{prefix}\u00fcn\u00efcode", f"{prefix}with blank", ".", "..", f"{prefix}a/b", NOT_TEXT]
+               f"{prefix}\u00fcn\u00efcode", f"{prefix}with blank", f"{prefix}a/b", NOT_TEXT]
     if field.entity == "topicName":
+        choices += [".", ".."]  # As the name of a group they would be of no chapter.
         choices += [topic.name for topic in focus.world.deleted] + [f"{prefix}un.known", f"{prefix}un_known"]
         choices += INTERNAL if api in LOOKS_ONLY else []
     if field.entity == "groupId" or field.name in ("Key", "CoordinatorKeys"):

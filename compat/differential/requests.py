@@ -5,7 +5,7 @@ from dataclasses import dataclass, field as attribute
 
 from . import odd
 from .schema import varint
-from .values import Focus, plausible
+from .values import BROKER, Focus, plausible
 from .world import resolved
 
 NO_REPETITION = {"Name", "Topic", "TopicId", "Path", "Key"}
@@ -69,12 +69,19 @@ class Maker:
             for _ in range(1 if chance < 0.85 else self.random.randint(2, 4)):
                 self.make_odd(request)
             self.see_what_becomes_of(request)
+            self.name_settings_of_brokers(request)
         return request
 
     def see_what_becomes_of(self, request):
         """Of what is written twice without an answer."""
         if request.wants_no_answer and any(" = [" in oddity for oddity in request.oddities):
             request.value["Acks"] = 1
+
+    def name_settings_of_brokers(self, request):
+        """Brokers have many settings, and each its own: the script asks for those that it names."""
+        for one in request.value.get("Resources") or () if request.api.name == "DescribeConfigs" else ():
+            if one["ResourceType"] == BROKER and one["ConfigurationKeys"] is None:
+                one["ConfigurationKeys"] = ["message.max.bytes"]
 
     def plain(self, api, version, **fixed):
         self.focus = Focus(self.random, self.world, self.broker, self.directory).for_api(api.name)

@@ -24,16 +24,16 @@ class Settler:
 
     def after(self, request, world):
         """What differs in the end, as pairs of the API that shows it and the difference."""
+        name, value = request.api.name, request.value
+        if name in ("InitProducerId", "EndTxn") and value["TransactionalId"]:
+            self.transaction(value["TransactionalId"])
         if request.mangle:
             return []
-        name, value = request.api.name, request.value
         found = []
         if name in ("CreateTopics", "DeleteTopics", "CreatePartitions") or name == "Metadata" and value.get("AllowAutoTopicCreation", True):
             found += self.topics(world)
         if name in ("AlterConfigs", "IncrementalAlterConfigs"):
             found += self.configs(value)
-        if name in ("InitProducerId", "EndTxn") and value["TransactionalId"]:
-            self.transaction(value["TransactionalId"])
         return found
 
     def topics(self, world):

@@ -26,6 +26,9 @@ class Tally:
         if request:
             self.by_api[request.api.name, request.version]["requests"] += 1
         reasons = {id(finding): self.reasons.of(finding) for finding in findings}
+        over = next((reason for reason in reasons.values() if reason and reason.ends_chapter), None)
+        if over:  # What the same request has led to follows from it.
+            reasons.update({id(finding): over for finding in findings if finding.shown_by})
         for finding in findings:
             if reasons[id(finding)] is None:
                 self.unreasoned[finding.kind].append(finding)
@@ -33,7 +36,7 @@ class Tally:
             counts = self.by_api[findings[0].request.api.name, findings[0].request.version]
             counts["reasoned"] += any(reasons.values())
             counts["differ"] += not all(reasons.values())
-        return any(reason and reason.ends_chapter for reason in reasons.values())
+        return over is not None
 
     def table(self):
         rows = [(api, str(version), str(counts["requests"]), str(counts["reasoned"]), str(counts["differ"]))

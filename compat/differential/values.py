@@ -62,7 +62,7 @@ class Focus:
         return self
 
     def may_want_all(self, field):
-        """Brokers have many settings, and each its own: the script asks for those that it names."""
+        """Not of a broker: `Maker.name_settings_of_brokers`."""
         return field.name != "ConfigurationKeys" or self.resource != BROKER
 
     def end(self):
