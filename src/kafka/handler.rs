@@ -95,7 +95,7 @@ impl ResponsePart {
     }
 }
 
-/// A reply that is still to come.
+/// A reply that is still to come. It is polled once those before it have left, and not earlier.
 pub type Pending = Pin<Box<dyn Future<Output = Result<Response, Disconnect>> + Send>>;
 
 /// An effect that has not happened yet; it ends in what the handler would have returned otherwise, so that the reply may
@@ -134,6 +134,16 @@ impl Outcome {
 }
 
 impl Outcome {
+    /// The outcome of a question that changes nothing, asked once the replies to earlier requests have left. A fetch among them may
+    /// have waited and told of records; an answer from before that would take the client back behind what it knows.
+    pub fn in_turn<T, E>(ask: impl FnOnce() -> Step<T> + Send + 'static, encode: E) -> Self
+    where
+        T: Send + 'static,
+        E: FnOnce(T) -> Result<Response, Disconnect> + Send + 'static,
+    {
+        Self::Later(Box::pin(async move { encode(ask().finish().await) }))
+    }
+
     /// The outcome of a use case: `encode` makes the reply once the result is there.
     pub fn of_step<T, E>(step: Step<T>, encode: E) -> Self
     where

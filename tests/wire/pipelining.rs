@@ -1,18 +1,24 @@
 //! Several requests in flight on one connection.
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
+use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
+use kafka_protocol::messages::offset_for_leader_epoch_request::{
+    OffsetForLeaderPartition, OffsetForLeaderTopic,
+};
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::{
-    CreateTopicsRequest, CreateTopicsResponse, MetadataResponse, ProduceRequest, ProduceResponse,
-    TopicName,
+    CreateTopicsRequest, CreateTopicsResponse, FetchRequest, FetchResponse, ListOffsetsRequest,
+    ListOffsetsResponse, MetadataResponse, OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse, ProduceRequest, ProduceResponse, TopicName,
 };
 use kafka_protocol::protocol::{Decodable, StrBytes};
 
 use crate::broker::TestBroker;
+use crate::calls::{FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH, PRODUCE, Session};
 use crate::peer::{Peer, api, body_of, encoded, framed, request};
 use crate::records::batch;
 
-const PRODUCE: i16 = 0;
 const METADATA: i16 = 3;
 const API_VERSIONS: i16 = 18;
 const CREATE_TOPICS: i16 = 19;
@@ -90,6 +96,57 @@ async fn five_produce_requests_in_flight_take_effect_and_are_answered_in_order()
         assert_eq!(offsets, (first..first + 5).collect::<Vec<_>>());
     }
     broker.stop().await;
+}
+
+/// Kafka begins with a request when the one before it is answered. A Java consumer that is told of records and then of an end before
+/// them has a lag below zero, until more records come.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_end_told_behind_a_waiting_fetch_is_older_than_its_records() {
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let mut consumer = Peer::connect(session.broker.address).await;
+    consumer.send(&fetch_and_ends("t")).await;
+    while session.broker.broker().metrics.fetches_waiting.get() == 0 {
+        tokio::task::yield_now().await;
+    }
+    session.produce("t", 0, batch(&[b"a", b"b"])).await;
+    let mut body = async |key, id| {
+        let answer = consumer.frame().await.expect("an answer");
+        body_of(api(key), 4, id, &answer)
+    };
+    let fetched = FetchResponse::decode(&mut body(FETCH, 1).await, 4).expect("decodes");
+    assert_eq!(fetched.responses[0].partitions[0].high_watermark, 2);
+    let listed = ListOffsetsResponse::decode(&mut body(LIST_OFFSETS, 2).await, 4).expect("decodes");
+    assert_eq!(listed.topics[0].partitions[0].offset, 2);
+    let mut ended = body(OFFSET_FOR_LEADER_EPOCH, 3).await;
+    let ended = OffsetForLeaderEpochResponse::decode(&mut ended, 4).expect("decodes");
+    assert_eq!(ended.topics[0].partitions[0].end_offset, 2);
+    session.broker.stop().await;
+}
+
+/// In one segment: a fetch that waits for a first record, and questions for the end.
+fn fetch_and_ends(topic: &str) -> Vec<u8> {
+    let partitions = vec![FetchPartition::default().with_partition_max_bytes(1 << 20)];
+    let fetched = FetchTopic::default().with_topic(topic_name(topic)).with_partitions(partitions);
+    let fetch = FetchRequest::default()
+        .with_max_wait_ms(600_000)
+        .with_min_bytes(1)
+        .with_max_bytes(1 << 20)
+        .with_topics(vec![fetched]);
+    let partitions = vec![ListOffsetsPartition::default().with_timestamp(-1)];
+    let listed =
+        ListOffsetsTopic::default().with_name(topic_name(topic)).with_partitions(partitions);
+    let list = ListOffsetsRequest::default().with_topics(vec![listed]);
+    let partitions = vec![OffsetForLeaderPartition::default()];
+    let ended =
+        OffsetForLeaderTopic::default().with_topic(topic_name(topic)).with_partitions(partitions);
+    let end = OffsetForLeaderEpochRequest::default().with_topics(vec![ended]);
+    let requests = [
+        request(api(FETCH), 4, 1, &encoded(&fetch, 4)),
+        request(api(LIST_OFFSETS), 4, 2, &encoded(&list, 4)),
+        request(api(OFFSET_FOR_LEADER_EPOCH), 4, 3, &encoded(&end, 4)),
+    ];
+    requests.iter().flat_map(|request| framed(request)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -39,7 +39,8 @@ pub fn handle(request: Request) -> Outcome {
         None => (Vec::new(), vec![Some(ErrorCode::UnknownServerError); partition_count(&topics)]),
     };
     let isolation = isolation.unwrap_or(Isolation::ReadUncommitted);
-    Outcome::of_step(broker.list_offsets(questions, isolation), move |offsets| {
+    let ask = move || broker.list_offsets(questions, isolation);
+    Outcome::in_turn(ask, move |offsets| {
         lift::encode(&Answers { version, offsets, refusals }.response(topics), version)
     })
 }

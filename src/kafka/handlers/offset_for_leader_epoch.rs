@@ -27,8 +27,8 @@ pub fn handle(request: Request) -> Outcome {
         }));
     }
     let topics = body.topics;
-    let step = broker.list_offsets(questions, Isolation::ReadUncommitted);
-    Outcome::of_step(step, move |offsets| codec::encode(&response(topics, &offsets), version))
+    let ask = move || broker.list_offsets(questions, Isolation::ReadUncommitted);
+    Outcome::in_turn(ask, move |offsets| codec::encode(&response(topics, &offsets), version))
 }
 
 fn response(
