@@ -258,6 +258,30 @@ async fn idle_producers_are_forgotten_after_the_time_that_was_set_last() {
     life.stop().await;
 }
 
+/// As soon as Kafka's own `ProducerIdExpirationTest` wants it: five seconds after the ten.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_producer_is_known_for_half_its_time_longer_at_most() {
+    let (mut node, clock) = Node::in_frozen_time();
+    node.settings.producer_id_expiration_ms = 10_000;
+    let life = started(&node, 1, &[]).await;
+    // It goes silent between two passes.
+    let sender = Sender { id: 7, epoch: 0, sequence: 0, transactional: false };
+    let last = batch(&[(b"a", now() + 1_000)], Some(sender));
+    life.send("t", 0, Acks::All, &last).await.expect("the first");
+    for _ in 0..6 {
+        clock.advance_ms(2_500);
+        life.broker.run_due_jobs();
+    }
+    // A pass that is due may have been taken by the broker's own task.
+    let forgotten = async {
+        while life.send("t", 0, Acks::All, &sequenced("b", 7)).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, forgotten).await.expect("forgotten");
+    life.stop().await;
+}
+
 /// Open `.log` files of a topic, as the system tells.
 #[cfg(target_os = "linux")]
 fn open_segments(node: &Node, topic: &str) -> usize {

@@ -102,10 +102,10 @@ impl Broker {
         }
     }
 
-    /// No producer is known for longer than twice its time.
+    /// No producer is known for more than a quarter longer than its time.
     fn expiry_interval_ms(&self) -> i64 {
         let idle_ms = self.in_force.get().producer_id_expiration_ms;
-        idle_ms.clamp(EXPIRY_INTERVAL_MS_MIN, EXPIRY_INTERVAL_MS_MAX)
+        (idle_ms / 4).clamp(EXPIRY_INTERVAL_MS_MIN, EXPIRY_INTERVAL_MS_MAX)
     }
 
     /// Writes the checkpoints of a directory if anything in them has moved.
