@@ -16,12 +16,12 @@ impl<M: Machine> Shard<M> {
             return Some(self.state(Replay::default()));
         }
         let log = Arc::clone(self.log());
-        let shard = self.number.get();
         let NewCoordinator { env, metrics, coordinates, .. } = &self.world.parts;
+        let (coordinator, shard) = (self.coordinates(), self.number.get());
         let began = env.clock.monotonic();
         let read = spawn_blocking(move || {
             let mut replay = Replay::<M>::default();
-            log.read(&mut |entry| replay.take(shard, entry))?;
+            log.read(&mut |entry| replay.take(coordinator, shard, entry))?;
             replay.producers = log.producers()?;
             Ok(replay)
         });
@@ -29,11 +29,16 @@ impl<M: Machine> Shard<M> {
             Ok(Ok(replay)) => {
                 let took = env.clock.monotonic().saturating_sub(began);
                 metrics.coordinator_load_seconds.of(*coordinates).observe(took);
-                tracing::info!(shard, entries = replay.entries, "coordinator shard loaded");
+                tracing::info!(
+                    coordinator,
+                    shard,
+                    entries = replay.entries,
+                    "coordinator shard loaded"
+                );
                 Some(self.state(replay))
             }
             Ok(Err(ShardLogError(error))) => {
-                tracing::error!(shard, error, "the coordinator's log cannot be read");
+                tracing::error!(coordinator, shard, error, "the coordinator's log cannot be read");
                 None
             }
             Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
@@ -70,7 +75,7 @@ impl<M: Machine> Default for Replay<M> {
 }
 
 impl<M: Machine> Replay<M> {
-    fn take(&mut self, shard: i32, logged: LoggedEntry<'_>) {
+    fn take(&mut self, coordinator: &str, shard: i32, logged: LoggedEntry<'_>) {
         self.entries += 1;
         let entry = match logged.entry {
             Logged::Marker { producer, outcome } => Entry::Ended { producer, outcome },
@@ -83,7 +88,7 @@ impl<M: Machine> Replay<M> {
                 Ok(None) => return,
                 // One record that nobody can read must not take every group of the shard with it.
                 Err(error) => {
-                    tracing::error!(shard, offset = logged.offset.get(), %error, "a record of the coordinator's log makes no sense and is skipped");
+                    tracing::error!(coordinator, shard, offset = logged.offset.get(), %error, "a record of the coordinator's log makes no sense and is skipped");
                     return;
                 }
             },

@@ -135,7 +135,8 @@ impl<M: Machine> Shard<M> {
             match self.append(effects.writes).await {
                 Ok(written) => state.written = Some(written),
                 Err(error) => {
-                    tracing::error!(shard = self.number.get(), %error, "the coordinator's log cannot be written, the shard is read again");
+                    let (coordinator, shard) = (self.coordinates(), self.number.get());
+                    tracing::error!(coordinator, shard, %error, "the coordinator's log cannot be written, the shard is read again");
                     answers
                         .into_iter()
                         .for_each(|(sender, _)| answer(sender, Err(CallError::NotAvailable)));
@@ -249,8 +250,8 @@ impl<M: Machine> Drop for CrashGuard<'_, M> {
     fn drop(&mut self) {
         // Dropped without a panic, it is the runtime that goes away.
         if std::thread::panicking() {
-            let shard = self.0.number.get();
-            tracing::error!(shard, "a coordinator panicked, its shard is read again");
+            let (coordinator, shard) = (self.0.coordinates(), self.0.number.get());
+            tracing::error!(coordinator, shard, "a coordinator panicked, its shard is read again");
             self.0.set_alarm(self.0.now().monotonic.saturating_add(READ_AGAIN_AFTER));
         }
         self.0.crashed();

@@ -13,6 +13,7 @@ use super::memory::StateShare;
 use super::{Answer, CallError, World, Written};
 use crate::coordinator::machine::{Machine, Timers, Token};
 use crate::env;
+use crate::observe::Label as _;
 use crate::types::PartitionIndex;
 
 /// Commands that may wait for one shard; a further one is refused with an error that clients retry.
@@ -106,6 +107,11 @@ impl<M: Machine> Shard<M> {
 
     pub(super) fn log(&self) -> &Arc<dyn ShardLog> {
         &self.log
+    }
+
+    /// What it coordinates, for log lines: shards of all coordinators have the same numbers.
+    pub(super) fn coordinates(&self) -> &'static str {
+        self.world.parts.coordinates.text()
     }
 
     /// Queues a command; one that cannot be queued is answered at once.
