@@ -19,6 +19,7 @@ pub struct BrokerAddress {
     #[arg(
         long,
         short,
+        visible_alias = "bootstrap-server",
         value_name = "ADDRESS",
         env = "HIGHWATER_BROKER",
         hide_env_values = true,

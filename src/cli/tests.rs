@@ -18,6 +18,25 @@ fn the_arguments_are_well_formed() {
 }
 
 #[test]
+fn the_broker_is_named_as_kafkas_tools_name_it_too() {
+    let named = ["topic", "list", "--bootstrap-server", "127.0.0.1:1"];
+    let refused = run_line(&named).expect_err("nobody listens there").to_string();
+    assert!(refused.contains("127.0.0.1:1"), "{refused}");
+    let mut commands = vec![Arguments::command()];
+    let mut asking = 0;
+    while let Some(command) = commands.pop() {
+        commands.extend(command.get_subcommands().cloned());
+        let mut arguments = command.get_arguments();
+        if let Some(broker) = arguments.find(|argument| argument.get_long() == Some("broker")) {
+            let aliases = broker.get_all_aliases().unwrap_or_default();
+            assert_eq!(aliases, ["bootstrap-server"], "{}", command.get_name());
+            asking += 1;
+        }
+    }
+    assert!(asking >= 15, "{asking} commands that ask a broker");
+}
+
+#[test]
 fn without_a_command_it_is_a_broker() {
     let line =
         ["highwater", "--listen", ":9092", "--data-dir", "d", "--set", "a.b=c=d", "--http", ":1"];
