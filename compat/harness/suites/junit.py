@@ -12,7 +12,6 @@ import threading
 from pathlib import Path
 
 from ..brokers import BrokerFailed, broker
-from ..kafka_path import kafka_path
 from ..results import Row
 from ..suite import Suite
 from ..tools import BUILT, maven_libraries, run
@@ -32,11 +31,10 @@ class Junit(Suite):
 
     def prepare(self, lab):
         self.path = build()
-        self.logging = kafka_path() / "log4j2.properties"
         lines = (SOURCES / self.classes).read_text().splitlines()
         self.queue = queue.Queue()
         for name in (line.split()[0] for line in lines if line.strip() and not line.startswith("#")):
-            if lab.wants(name) or "#" in lab.options.only:
+            if self.wants_of(lab, name):
                 self.queue.put(name)
         self.rows = queue.Queue()
 
@@ -56,6 +54,11 @@ class Junit(Suite):
             if server:
                 lab.count_requests(server=server)
                 server.stop()
+
+    @staticmethod
+    def wants_of(lab, name):
+        """Whether a test of this class is wanted: `Class#method` names the class too."""
+        return any(part.split("#")[0] in name for part in lab.options.only.split(","))
 
     def another(self, lab, number):
         if ":" in lab.options.broker:
@@ -85,7 +88,7 @@ class Junit(Suite):
         restart = "" if ":" in lab.options.broker else SOURCES / "broker"
         command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+EnableDynamicAgentLoading",
                    f"-Daccept.bootstrap={server.address}", f"-Daccept.restart={restart}", f"-Daccept.tsv={table}",
-                   "-Daccept.traces=true", f"-Dlog4j2.configurationFile={self.logging}", "-cp", self.path,
+                   "-Daccept.traces=true", f"-Dlog4j2.configurationFile={SOURCES / 'log4j2.properties'}", "-cp", self.path,
                    "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--details=none",
                    "--config", f"junit.jupiter.execution.timeout.testtemplate.method.default={TEST_SECONDS} s",
                    "--config", f"junit.jupiter.execution.timeout.test.method.default={TEST_SECONDS} s",
