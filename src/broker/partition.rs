@@ -31,7 +31,7 @@ use super::sync::SyncLane;
 use super::sync_wait::SyncWait;
 use super::topic_partitions::{Slot, TopicPartitions};
 use super::topics::is_internal;
-use crate::config::{Durability, TopicSettings};
+use crate::config::{Durability, TimestampType, TopicSettings};
 use crate::log::batch::BatchHeader;
 use crate::log::{
     AppendError, Appended, CheckedBatch, Isolation, JoinGuard, Log, LogView, Origin, SyncWork,
@@ -380,7 +380,14 @@ impl Partition {
         let bytes = build_marker(marker, now).map_err(AppendError::Io)?;
         let header = BatchHeader::parse(&bytes).expect("a batch that was just built has a header");
         let (bytes, origin) = (bytes.into(), Origin::Marker(marker.version));
-        self.append(&CheckedBatch { header, bytes, log_append_time: None, origin }, now)
+        // As all batches of such a topic it says so in its attributes.
+        let timestamp_type = self.topic().policy().rules.timestamp_type;
+        let log_append_time = (timestamp_type == TimestampType::LogAppendTime).then_some(now);
+        let header = match log_append_time {
+            Some(time) => header.with_timestamps(timestamp_type, time),
+            None => header,
+        };
+        self.append(&CheckedBatch { header, bytes, log_append_time, origin }, now)
     }
 
     /// The log start was raised: shows it, and that the transactions below hold back no further than it.

@@ -14,7 +14,7 @@ use kafka_protocol::messages::write_txn_markers_request::{
 };
 use kafka_protocol::messages::*;
 
-use crate::calls::Session;
+use crate::calls::{FETCH, Session};
 use crate::lifted::WRITE_TXN_MARKERS;
 use crate::member::text;
 use crate::peer::{Peer, api};
@@ -241,21 +241,192 @@ async fn markers_of_a_producer_that_is_not_known_have_epochs_from_the_first_on()
     ];
     for topic in ["t", "__consumer_offsets"] {
         for (id, epoch, coordinator_epoch, code) in cases {
-            let written = WritableTxnMarkerTopic::default()
-                .with_name(topic_name(topic))
-                .with_partition_indexes(vec![0]);
-            let marker = WritableTxnMarker::default()
-                .with_producer_id(id.into())
-                .with_producer_epoch(epoch)
-                .with_transaction_result(true)
-                .with_coordinator_epoch(coordinator_epoch)
-                .with_topics(vec![written]);
-            let request = WriteTxnMarkersRequest::default().with_markers(vec![marker]);
-            let answer: WriteTxnMarkersResponse =
-                session.call(WRITE_TXN_MARKERS, 1, &request).await;
-            let told = answer.markers[0].topics[0].partitions[0].error_code;
+            let told = mark(&mut session, topic, (id, epoch, coordinator_epoch)).await;
             assert_eq!(told, code, "{topic} {id} {epoch} {coordinator_epoch}");
         }
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fetch_looks_at_its_session_then_at_what_there_is_and_then_at_the_isolation_level() {
+    use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+    const FETCH_SESSION_ID_NOT_FOUND: i16 = 70;
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let cases = [
+        ("t", 987, 3, FETCH_SESSION_ID_NOT_FOUND, None),
+        ("u", 0, -1, NONE, Some(UNKNOWN_TOPIC_OR_PARTITION)),
+        ("t", 0, -1, UNKNOWN_SERVER_ERROR, Some(UNKNOWN_SERVER_ERROR)),
+    ];
+    for (topic, session_id, session_epoch, code, partition_code) in cases {
+        let topic = FetchTopic::default()
+            .with_topic(topic_name(topic))
+            .with_partitions(vec![FetchPartition::default()]);
+        let request = FetchRequest::default()
+            .with_isolation_level(17)
+            .with_session_id(session_id)
+            .with_session_epoch(session_epoch)
+            .with_topics(vec![topic]);
+        let answer: FetchResponse = session.call(FETCH, 12, &request).await;
+        let told = answer.responses.first().map(|topic| topic.partitions[0].error_code);
+        assert_eq!((answer.error_code, told), (code, partition_code));
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_negative_leader_epoch_is_none_in_a_fetch() {
+    use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    for (current, last_fetched) in [(-2, -1), (i32::MIN, -1), (-1, -2), (-1, i32::MIN)] {
+        let partition = FetchPartition::default()
+            .with_current_leader_epoch(current)
+            .with_last_fetched_epoch(last_fetched);
+        let topic =
+            FetchTopic::default().with_topic(topic_name("t")).with_partitions(vec![partition]);
+        let request = FetchRequest::default().with_session_epoch(-1).with_topics(vec![topic]);
+        let answer: FetchResponse = session.call(FETCH, 12, &request).await;
+        let told = &answer.responses[0].partitions[0];
+        assert_eq!((told.error_code, told.high_watermark), (NONE, 0), "{current} {last_fetched}");
+        assert_eq!(told.diverging_epoch.epoch, -1, "{current} {last_fetched}");
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_an_assignment_every_other_replication_factor_is_one_too_many() {
+    use kafka_protocol::messages::create_topics_request::{
+        CreatableReplicaAssignment, CreatableTopic,
+    };
+    const CREATE_TOPICS: i16 = 19;
+    let mut session = Session::start().await;
+    for replication_factor in [i16::MIN, -2, 0, 1, 3] {
+        let assignment = CreatableReplicaAssignment::default().with_broker_ids(vec![0.into()]);
+        let topic = CreatableTopic::default()
+            .with_name(topic_name("t"))
+            .with_num_partitions(-1)
+            .with_replication_factor(replication_factor)
+            .with_assignments(vec![assignment]);
+        let request = CreateTopicsRequest::default().with_topics(vec![topic]);
+        let answer: CreateTopicsResponse = session.call(CREATE_TOPICS, 4, &request).await;
+        assert_eq!(answer.topics[0].error_code, INVALID_REQUEST, "{replication_factor}");
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_cannot_be_has_a_name_too_long_then_a_wrong_directory_then_no_topic() {
+    use kafka_protocol::messages::alter_replica_log_dirs_request::{
+        AlterReplicaLogDir, AlterReplicaLogDirTopic,
+    };
+    const ALTER_REPLICA_LOG_DIRS: i16 = 34;
+    const INVALID_TOPIC_EXCEPTION: i16 = 17;
+    const LOG_DIR_NOT_FOUND: i16 = 57;
+    let mut data = String::new();
+    let mut session = Session::start_with(|settings| {
+        data = settings.log_dirs[0].to_str().expect("a path").to_owned();
+    })
+    .await;
+    let long = "l".repeat(252);
+    let cases = [
+        (long.as_str(), "/nowhere", INVALID_TOPIC_EXCEPTION),
+        (&long, &data, INVALID_TOPIC_EXCEPTION),
+        ("a/b", "/nowhere", LOG_DIR_NOT_FOUND),
+        ("a/b", &data, UNKNOWN_TOPIC_OR_PARTITION),
+        ("x", "/nowhere", LOG_DIR_NOT_FOUND),
+        ("x", &data, UNKNOWN_TOPIC_OR_PARTITION),
+    ];
+    for (topic, path, code) in cases {
+        let moved = AlterReplicaLogDirTopic::default()
+            .with_name(topic_name(topic))
+            .with_partitions(vec![0]);
+        let dir = AlterReplicaLogDir::default().with_path(text(path)).with_topics(vec![moved]);
+        let request = AlterReplicaLogDirsRequest::default().with_dirs(vec![dir]);
+        let answer: AlterReplicaLogDirsResponse =
+            session.call(ALTER_REPLICA_LOG_DIRS, 2, &request).await;
+        assert_eq!(answer.results[0].partitions[0].error_code, code, "{topic} {path}");
+    }
+    session.broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pattern_is_looked_at_once_its_member_may_go_on() {
+    const CONSUMER_GROUP_HEARTBEAT: i16 = 68;
+    const UNKNOWN_MEMBER_ID: i16 = 25;
+    const FENCED_MEMBER_EPOCH: i16 = 110;
+    const INVALID_REGULAR_EXPRESSION: i16 = 128;
+    let mut session = Session::start().await;
+    session.create("t", 1, &[]).await;
+    let heartbeat = |group: &str, member: &str, epoch: i32, pattern: Option<&str>| {
+        let joins = epoch == 0;
+        ConsumerGroupHeartbeatRequest::default()
+            .with_group_id(GroupId(text(group)))
+            .with_member_id(text(member))
+            .with_member_epoch(epoch)
+            .with_rebalance_timeout_ms(if joins { 60_000 } else { -1 })
+            .with_subscribed_topic_names(joins.then(|| vec![topic_name("t")]))
+            .with_subscribed_topic_regex(pattern.map(text))
+            .with_topic_partitions(joins.then(Vec::new))
+    };
+    let cases = [
+        ("g", "m", 0, None, NONE),
+        ("none", "m", 1, Some("("), GROUP_ID_NOT_FOUND),
+        ("g", "m", 9, Some("("), FENCED_MEMBER_EPOCH),
+        ("g", "another", 1, Some("("), UNKNOWN_MEMBER_ID),
+        ("g", "another", 0, Some("("), INVALID_REGULAR_EXPRESSION),
+        ("none", "m", 0, Some("("), INVALID_REGULAR_EXPRESSION),
+    ];
+    for (group, member, epoch, pattern, code) in cases {
+        let request = heartbeat(group, member, epoch, pattern);
+        let answer: ConsumerGroupHeartbeatResponse =
+            session.call(CONSUMER_GROUP_HEARTBEAT, 1, &request).await;
+        assert_eq!(answer.error_code, code, "{group} {member} {epoch}");
+    }
+    session.broker.stop().await;
+}
+
+/// The code of a marker that commits in the first partition of a topic.
+async fn mark(
+    session: &mut Session,
+    topic: &str,
+    (id, epoch, coordinator_epoch): (i64, i16, i32),
+) -> i16 {
+    let written = WritableTxnMarkerTopic::default()
+        .with_name(topic_name(topic))
+        .with_partition_indexes(vec![0]);
+    let marker = WritableTxnMarker::default()
+        .with_producer_id(id.into())
+        .with_producer_epoch(epoch)
+        .with_transaction_result(true)
+        .with_coordinator_epoch(coordinator_epoch)
+        .with_topics(vec![written]);
+    let request = WriteTxnMarkersRequest::default().with_markers(vec![marker]);
+    let answer: WriteTxnMarkersResponse = session.call(WRITE_TXN_MARKERS, 1, &request).await;
+    answer.markers[0].topics[0].partitions[0].error_code
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_marker_has_the_type_of_time_that_its_topic_has() {
+    use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+    const ATTRIBUTES_LOW_BYTE: usize = 22;
+    let mut session = Session::start().await;
+    // Transactional and control; as the third, the broker's time.
+    for (topic, timestamp_type, attributes) in
+        [("created", "CreateTime", 0x30), ("appended", "LogAppendTime", 0x38)]
+    {
+        session.create(topic, 1, &[("message.timestamp.type", timestamp_type)]).await;
+        assert_eq!(mark(&mut session, topic, (7, 0, 0)).await, NONE);
+        let partition = FetchPartition::default().with_partition_max_bytes(1000);
+        let asked =
+            FetchTopic::default().with_topic(topic_name(topic)).with_partitions(vec![partition]);
+        let request = FetchRequest::default().with_session_epoch(-1).with_topics(vec![asked]);
+        let answer: FetchResponse = session.call(FETCH, 12, &request).await;
+        let records = answer.responses[0].partitions[0].records.as_ref().expect("a marker");
+        assert_eq!(records[ATTRIBUTES_LOW_BYTE], attributes, "{topic}");
+        let crc = crc32c::crc32c(&records[ATTRIBUTES_LOW_BYTE - 1..]);
+        assert_eq!(records[17..21], crc.to_be_bytes(), "{topic}");
     }
     session.broker.stop().await;
 }

@@ -9,7 +9,7 @@ use crate::broker::registry::Lookup;
 use crate::broker::{Broker, OpenPartitionError};
 use crate::log::moving::{CopyError, LogCopy};
 use crate::storage::{NAME_LENGTH_MAX, future_name};
-use crate::types::TopicPartition;
+use crate::types::{TopicName, TopicPartition};
 
 /// Why a partition is not moved.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,14 @@ pub enum MoveRequestError {
 }
 
 impl Broker {
+    /// Why nothing moves whose topic has a name that none can have.
+    pub fn refuse_move(&self, topic: &str, directory: &str) -> MoveRequestError {
+        if topic.len() > TopicName::LENGTH_MAX {
+            return MoveRequestError::NameTooLong;
+        }
+        self.named_directory(directory).err().unwrap_or(MoveRequestError::UnknownPartition)
+    }
+
     /// Moves a partition into the log directory with this absolute path; nothing happens if it lies there already. Another
     /// move of it is called off. Returns once the move has begun. Blocks.
     pub fn move_partition(

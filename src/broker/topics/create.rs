@@ -350,11 +350,11 @@ fn place(
     rules: &CreationRules<'_>,
     spec: &TopicSpec,
 ) -> Result<(Vec<Vec<BrokerId>>, i16), CreateTopicError> {
-    if spec.replication_factor < -1 || spec.replication_factor == 0 {
-        return Err(CreateTopicError::ReplicationFactor);
-    }
     if !spec.assignments.is_empty() {
         return place_as_told(rules, spec);
+    }
+    if spec.replication_factor < -1 || spec.replication_factor == 0 {
+        return Err(CreateTopicError::ReplicationFactor);
     }
     if spec.partitions < -1 || spec.partitions == 0 {
         return Err(CreateTopicError::Partitions);

@@ -16,7 +16,7 @@ use super::{
     consumer_group, fencing, limits_of, migrate, progress, static_members, subscription, target,
     timers, validate,
 };
-use crate::coordinator::groups::{Call, GroupReply, GroupTurn, Groups};
+use crate::coordinator::groups::{Call, GroupReply, GroupSettings, GroupTurn, Groups};
 use crate::coordinator::machine::Token;
 use crate::coordinator::{GroupId, MemberId};
 
@@ -60,7 +60,9 @@ fn stay(
     caller: &Caller<'_>,
 ) -> Result<Response, HeartbeatError> {
     let group = caller.group;
-    subscription::check_pattern(consumer_group(turn.hard(), group.as_str()), caller.request)?;
+    if caller.request.subscribed_topic_regex.is_some() {
+        check_pattern(&shard.settings, turn, caller)?;
+    }
     migrate::open(shard, turn, caller)?;
     let known = consumer_group(turn.hard(), group.as_str());
     let visitor = admission::admit(&shard.settings, known, caller)?;
@@ -78,6 +80,22 @@ fn stay(
     let must_tell = moved || caller.request.member_epoch == JOIN_EPOCH || is_full(caller.request);
     Ok(told(turn, group, member, must_tell)
         .with_heartbeat_interval_ms(limits.heartbeat_interval_ms))
+}
+
+/// Refuses a pattern that cannot be compiled, from those who may go on; before anything is written.
+fn check_pattern(
+    settings: &GroupSettings,
+    turn: &GroupTurn<'_>,
+    caller: &Caller<'_>,
+) -> Result<(), HeartbeatError> {
+    let known = consumer_group(turn.hard(), caller.group.as_str());
+    match known {
+        Some(_) => drop(admission::admit(settings, known, caller)?),
+        None if caller.request.member_epoch == JOIN_EPOCH => {}
+        // It is no member of what is not there.
+        None => return Ok(()),
+    }
+    subscription::check_pattern(known, caller.request)
 }
 
 /// A request that says everything, as members send when they join and when they do not know what has been heard of them.

@@ -33,6 +33,9 @@ use crate::types::{
 /// First version that knows TRANSACTION_ABORTABLE (KIP-890).
 const ABORTABLE_SINCE: i16 = 4;
 
+/// First version that knows GROUP_ID_NOT_FOUND.
+const GROUP_NOT_FOUND_SINCE: i16 = 6;
+
 /// Commits offsets that count once the transaction is committed.
 pub(in crate::coordinator) fn commit_in_transaction(
     shard: &mut Groups,
@@ -130,7 +133,7 @@ fn commit(
     call: &Call<TxnOffsetCommitRequest>,
     token: Token,
 ) {
-    if let Err(error) = check(shard, turn, &call.request) {
+    if let Err(error) = check(shard, turn, call) {
         return refuse(turn, call, token, error);
     }
     let topics = call.request.topics.iter();
@@ -145,14 +148,18 @@ fn commit(
 fn check(
     shard: &Groups,
     turn: &GroupTurn<'_>,
-    request: &TxnOffsetCommitRequest,
+    call: &Call<TxnOffsetCommitRequest>,
 ) -> Result<(), ResponseError> {
+    let request = &call.request;
     match GroupKind::of(shard, turn.hard(), &request.group_id) {
         Some(GroupKind::Consumer) => consumer::check_commit_in_transaction(turn, request),
         Some(GroupKind::Classic) => classic::check_commit_in_transaction(shard, request),
         // An empty group: nobody is a member of it.
         Some(GroupKind::Simple) if request.generation_id >= 0 => {
             Err(ResponseError::UnknownMemberId)
+        }
+        None if request.generation_id >= 0 && call.version >= GROUP_NOT_FOUND_SINCE => {
+            Err(ResponseError::GroupIdNotFound)
         }
         None if request.generation_id >= 0 => Err(ResponseError::IllegalGeneration),
         Some(GroupKind::Simple) | None => Ok(()),

@@ -57,8 +57,7 @@ fn destinations(body: &AlterReplicaLogDirsRequest) -> BTreeMap<(&str, i32), &str
 }
 
 fn move_one(broker: &Broker, topic: &str, index: i32, path: &str) -> ErrorCode {
-    // No topic has such a name.
-    let Ok(topic) = TopicName::new(topic) else { return ErrorCode::UnknownTopicOrPartition };
+    let Ok(topic) = TopicName::new(topic) else { return code(&broker.refuse_move(topic, path)) };
     let name = TopicPartition { topic, partition: PartitionIndex::new(index) };
     match broker.move_partition(&name, path) {
         Ok(()) => ErrorCode::None,

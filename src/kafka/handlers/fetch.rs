@@ -37,13 +37,19 @@ pub fn handle(request: Request) -> Outcome {
         Err(disconnect) => return Outcome::Close(disconnect),
     };
     let Request { version, broker, .. } = request;
-    let Some(isolation) = isolation(body.isolation_level) else {
-        return Outcome::Ready(without_isolation(version, &body));
-    };
     let now = broker.env.clock.monotonic();
     let session = match broker.fetch_sessions.begin(session_request(&body, version), now) {
         Ok(session) => session,
         Err(error) => return Outcome::Ready(refused(version, error)),
+    };
+    let is_unknown = |(partition, _): &(SessionPartition, SessionAsk)| {
+        matches!(find(&broker, partition), Lookup::Unknown)
+    };
+    let isolation = match isolation(body.isolation_level) {
+        Some(isolation) => isolation,
+        // Kafka fails at it where it comes to reading.
+        None if session.partitions.iter().all(is_unknown) => Isolation::ReadUncommitted,
+        None => return Outcome::Ready(without_isolation(version, &body)),
     };
     let step = broker.fetch(fetch(&broker, &body, isolation, &session));
     Outcome::of_step(step, move |fetched| Ok(Reply { version, broker }.response(session, fetched)))
@@ -88,10 +94,15 @@ fn session_topic(version: i16, name: &str, id: [u8; 16]) -> SessionTopic {
 fn session_ask(partition: &AskedPartition) -> SessionAsk {
     SessionAsk {
         offset: Offset::new(partition.fetch_offset),
-        current_leader_epoch: LeaderEpoch::new(partition.current_leader_epoch),
-        last_fetched_epoch: LeaderEpoch::new(partition.last_fetched_epoch),
+        current_leader_epoch: epoch(partition.current_leader_epoch),
+        last_fetched_epoch: epoch(partition.last_fetched_epoch),
         bytes_max: partition.partition_max_bytes,
     }
+}
+
+/// Every negative one is none.
+fn epoch(told: i32) -> LeaderEpoch {
+    LeaderEpoch::new(told.max(LeaderEpoch::NONE.get()))
 }
 
 /// `None` for a level that there is not.

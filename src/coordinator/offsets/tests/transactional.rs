@@ -394,14 +394,15 @@ fn a_request_is_refused_for_its_group_before_anybody_is_asked() {
 #[test]
 fn the_group_is_looked_at_once_the_transaction_is_verified() {
     let (mut stepper, p) = (with_topic(), producer(7, 0));
-    let illegal = vec![ResponseError::IllegalGeneration.code()];
+    let illegal = ResponseError::IllegalGeneration.code();
     let of_generation = |generation| request(p, "g", 0, 5).with_generation_id(generation);
-    for version in [3, 5] {
+    for (version, code) in [(3, illegal), (5, illegal), (6, ResponseError::GroupIdNotFound.code())]
+    {
         let token = send(&mut stepper, version, of_generation(0));
         assert_eq!(answer(&mut stepper, token), None);
         let ask = asked(&mut stepper);
         verdict(&mut stepper, &ask, Ok(()));
-        assert_eq!(answer(&mut stepper, token), Some(illegal.clone()), "there is no such group");
+        assert_eq!(answer(&mut stepper, token), Some(vec![code]), "there is no such group");
     }
     commit_simple(&mut stepper, "g", "t", 0, 1);
     let unknown = ResponseError::UnknownMemberId.code();
