@@ -26,9 +26,11 @@ class Batch:
     wrong: dict = field(default_factory=dict)
     crc_is_right: bool = True
     spoil: object = bytes
+    oddity: object = "as they should be"
+    """What is wrong with it, in words."""
 
     def with_wrong(self, **wrong):
-        return replace(self, wrong=wrong)
+        return replace(self, wrong=wrong, oddity=wrong)
 
     def of(self, side):
         producer = self.producer.of(side) if hasattr(self.producer, "of") else self.producer
@@ -48,6 +50,7 @@ class Together:
     """Batches one behind the other."""
 
     batches: tuple
+    oddity = "twice"
 
     def of(self, side):
         return b"".join(batch.of(side) for batch in self.batches)

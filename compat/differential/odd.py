@@ -1,6 +1,7 @@
 """What stands at the edge of a field, and beyond."""
 
 import uuid
+from dataclasses import replace
 
 from .batches import CONTROL, TRANSACTIONAL, Batch, Together
 from .schema import FIXED, TAGS
@@ -63,7 +64,7 @@ def odd_text(api, field, value, focus):
         choices += [group.name for group in focus.world.groups]
     if field.name == "Value":
         choices += ["-1", "0", "true", "9999999999999999999", "compact", "delete,", "0.5", " 1 ", "1,2"]
-    if field.name == "Name":
+    if field.name == "Name" and field.entity != "topicName":
         choices += ["no.such.config", "leader.replication.throttled.replicas", "remote.storage.enable", "retention.ms"]
     if field.name == "SubscribedTopicRegex":
         choices = ["(", "", None]
@@ -106,13 +107,13 @@ def odd_records(batch, focus):
 
 def spoilt(batch, kind):
     if kind == "crc":
-        return Batch(**{**vars(batch), "crc_is_right": False})
+        return replace(batch, crc_is_right=False, oddity=kind)
     if kind == "twice":
         return Together((batch, batch))
     if kind == "cut":
-        return Batch(**{**vars(batch), "spoil": lambda data: data[:-3]})
+        return replace(batch, spoil=lambda data: data[:-3], oddity=kind)
     if kind == "longer":
-        return Batch(**{**vars(batch), "spoil": lambda data: data + b"abc"})
+        return replace(batch, spoil=lambda data: data + b"abc", oddity=kind)
     return kind
 
 

@@ -70,11 +70,13 @@ class Maker:
                 self.make_odd(request)
             self.see_what_becomes_of(request)
             self.name_settings_of_brokers(request)
+            if names_twice(request.value):
+                request.oddities.append(TWICE)
         return request
 
     def see_what_becomes_of(self, request):
-        """Of what is written twice without an answer."""
-        if request.wants_no_answer and any(" = [" in oddity for oddity in request.oddities):
+        """Of what is written without an answer."""
+        if request.wants_no_answer and any(" = " in oddity for oddity in request.oddities):
             request.value["Acks"] = 1
 
     def name_settings_of_brokers(self, request):
@@ -159,8 +161,22 @@ def without_repetition(one, made):
     return list(found.values())
 
 
+TWICE = "named twice"
+IDENTITY = ("Name", "Topic", "TopicId", "Path", "PartitionIndex", "Partition", "Index", "ResourceType", "ResourceName")
+
+
+def names_twice(value):
+    """Whether an array in it has the same thing twice."""
+    if isinstance(value, dict):
+        return any(names_twice(one) for one in value.values())
+    if not isinstance(value, list):
+        return False
+    names = [repr([one[name] for name in IDENTITY if name in one] if isinstance(one, dict) else one) for one in value]
+    return len(set(names)) < len(names) and names[0] != "[]" or any(names_twice(one) for one in value)
+
+
 def shown(value):
-    text = repr(value)
+    text = repr(value.oddity if hasattr(value, "oddity") else value)
     return text if len(text) < 60 else f"{text[:50]}... ({len(text)})"
 
 
@@ -182,11 +198,11 @@ def longer(request, random):
 
 
 def flip(request, random):
-    place, byte = random.random(), random.randrange(128)  # Names stay text.
+    place, byte = random.random(), random.randrange(1, 128)  # Names stay text, and ids that differ are both changed.
 
     def change(frame):
         at = min(14 + int((len(frame) - 14) * place), len(frame) - 1)
-        return frame[:at] + bytes([byte]) + frame[at + 1:]
+        return frame[:at] + bytes([frame[at] ^ byte]) + frame[at + 1:]
     request.mangle = measured(change)
 
 

@@ -14,6 +14,7 @@ from harness.script import progress
 from .learn import learn
 from .requests import Maker
 from .settle import Settler
+from .values import BROKER
 from .world import SIDES, World
 
 REQUESTS = 100
@@ -78,9 +79,18 @@ class Chapter:
             yield from self.step(request)
             if self.is_over:
                 break
-        for topic in list(self.world.topics):
-            self.lab.wire.ask(self.maker.plain(self.lab.by_name["DeleteTopics"], 5, TopicNames=[topic.name]))
+        self.clear()
         self.lab.wire.close()
+
+    def clear(self):
+        """What chapters share: the list of topics, and the configs of the broker."""
+        asked = self.lab.wire.ask(self.settler.request("Metadata", 12, Topics=None, AllowAutoTopicCreation=False))
+        names = {topic["Name"] for answer in asked.answers.values() if isinstance(answer, dict) for topic in answer["Topics"]
+                 if not topic["IsInternal"]}
+        for name in sorted(names):
+            self.lab.wire.ask(self.maker.plain(self.lab.by_name["DeleteTopics"], 5, TopicNames=[name]))
+        none = [{"ResourceType": BROKER, "ResourceName": name, "Configs": []} for name in ("", str(self.lab.broker))]
+        self.lab.wire.ask(self.settler.request("AlterConfigs", 2, Resources=none, ValidateOnly=False))
 
     def requests(self, count):
         yield from self.beginning()
@@ -118,7 +128,8 @@ class Chapter:
         while exchange.request.api.name == "InitProducerId" and time.monotonic() < limit:
             busy = [side for side, answer in exchange.answers.items()
                     if isinstance(answer, dict) and answer.get("ErrorCode") == CONCURRENT_TRANSACTIONS]
-            if not busy:
+            if not busy or any(isinstance(answer, dict) and answer.get("ErrorCode") not in (0, CONCURRENT_TRANSACTIONS)
+                               for answer in exchange.answers.values()):
                 return
             self.lab.wire.ask_again(exchange, busy)
 
@@ -134,5 +145,5 @@ class Chapter:
 
 
 def is_of_a_chapter(name):
-    """Those that any may have made are taken for another's."""
-    return isinstance(name, str) and (re.match(r"c\d+-|__", name) is not None or name in (".", "..", "awake"))
+    """Those that any may have made are taken for another's, as are those that were no UTF-8."""
+    return isinstance(name, str) and (re.match(r"c\d+-|__|\ufffd", name) is not None or name in (".", "..", "awake"))
