@@ -43,7 +43,8 @@ ETHERNET = ("--segment-bytes", 1448)
 
 
 def raw(name, title, *load, cpu=CPU, durability=("os",), segments=ETHERNET):
-    return Case(name, title, ("raw", *load, *segments), (cpu, RATE), share=0.5, durability=durability)
+    bare = Bar("bare_us_per_record", "CPU to receive and write it without a broker, us a record")
+    return Case(name, title, ("raw", "--beside-bare", *load, *segments), (cpu, bare, RATE), share=0.5, durability=durability)
 
 
 def matrix():

@@ -18,6 +18,7 @@
     reason = "a program of its own, with clocks, threads and standard output"
 )]
 
+mod bare;
 mod batches;
 mod broker;
 mod client;
@@ -163,9 +164,10 @@ fn run(options: &Options) -> io::Result<Report> {
         _ => {}
     }
     let target = Target::of(&options.which)?;
+    let directory = options.which.directory.as_deref();
     match &options.case {
-        Case::Raw(load) => load.run(&target, seconds),
-        Case::Single(load) => load.run(&target, seconds, options.which.directory.as_deref()),
+        Case::Raw(load) => load.run(&target, seconds, directory),
+        Case::Single(load) => load.run(&target, seconds, directory),
         Case::Rate(load) => load.run(&target, seconds),
         Case::CatchUp(load) => load.run(&target),
         Case::Tail(load) => load.run(&target, seconds),

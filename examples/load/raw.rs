@@ -1,9 +1,11 @@
 //! Pre-encoded Produce requests as fast as the broker takes them: its ceiling, and its CPU for a record.
 
 use std::io;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::bare::{self, Traffic};
 use crate::batches::{Batch, Codec, produce_request};
 use crate::broker::{Meter, Target, Usage};
 use crate::fetcher::read_all;
@@ -34,6 +36,9 @@ pub(crate) struct Load {
     pub(crate) in_flight: usize,
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) codec: Codec,
+    /// Then send the same to a program that only receives and writes it.
+    #[arg(long)]
+    pub(crate) beside_bare: bool,
 }
 
 /// What was written.
@@ -47,7 +52,37 @@ pub(crate) struct Written {
 }
 
 impl Load {
-    pub(crate) fn run(&self, target: &Target, seconds: f64) -> io::Result<Report> {
+    pub(crate) fn run(
+        &self,
+        target: &Target,
+        seconds: f64,
+        directory: Option<&Path>,
+    ) -> io::Result<Report> {
+        let report = self.run_on(target, seconds)?;
+        if !self.beside_bare {
+            return Ok(report);
+        }
+        let bare = self.bare(&target.topic, Duration::from_secs_f64(seconds / 2.0), directory)?;
+        Ok(report.with("bare_us_per_record", bare.as_secs_f64() * 1e6))
+    }
+
+    /// CPU that a record takes which is only received and written.
+    fn bare(&self, topic: &str, time: Duration, directory: Option<&Path>) -> io::Result<Duration> {
+        let batch = Batch::of_bytes(self.batch_bytes, self.size, self.codec)?;
+        let requests = self.requests(topic, &batch);
+        let traffic = Traffic {
+            connections: self.connections,
+            request_bytes: requests[0].len(),
+            writes: self.per_request.unsigned_abs() as usize,
+        };
+        let (requests, cpu) = bare::serve(traffic, directory, |address| {
+            self.repeat_all(address, &requests, BYTES_MAX, &batch, Instant::now() + time)
+        })?;
+        let records = requests * batch.records * u64::from(self.per_request.unsigned_abs());
+        Ok(cpu.div_f64(records as f64))
+    }
+
+    fn run_on(&self, target: &Target, seconds: f64) -> io::Result<Report> {
         let written = self.write(target, Duration::from_secs_f64(seconds), BYTES_MAX)?;
         let meter = Meter::start(target);
         let read = read_all(target, self.partitions, 1, written.stored, READ_BACK_WITHIN)?;
@@ -89,31 +124,43 @@ impl Load {
         }
         let touched = requests.len() as u64;
         let in_request = batch.records * u64::from(self.per_request.unsigned_abs());
-        let quota = bytes_max / (in_request * self.size as u64) / self.connections as u64;
         let meter = Meter::start(target);
         let end = Instant::now() + time;
-        let sent: Vec<io::Result<u64>> = thread::scope(|scope| {
+        let sent = self.repeat_all(&target.address, &requests, bytes_max, &batch, end);
+        let usage = meter.stop();
+        let requests = sent?;
+        Ok(Written {
+            stored: (requests + touched) * in_request,
+            records: requests * in_request,
+            requests,
+            usage,
+        })
+    }
+
+    /// Requests that were acknowledged on all connections, until the time or the bytes are over.
+    fn repeat_all(
+        &self,
+        address: &str,
+        requests: &[Vec<u8>],
+        bytes_max: u64,
+        batch: &Batch,
+        end: Instant,
+    ) -> io::Result<u64> {
+        let in_request = batch.records * u64::from(self.per_request.unsigned_abs());
+        let quota = bytes_max / (in_request * self.size as u64) / self.connections as u64;
+        thread::scope(|scope| {
             let send = |number: usize| {
-                let mut requests = requests.clone();
+                let mut requests = requests.to_vec();
                 // Each connection begins with another partition.
                 let first = number % requests.len();
                 requests.rotate_left(first);
-                let address = &target.address;
                 scope.spawn(move || repeat(address, &requests, self.in_flight, quota.max(1), end))
             };
             let threads: Vec<_> = (0..self.connections).map(send).collect();
             threads
                 .into_iter()
                 .map(|thread| thread.join().expect("a load thread does not panic"))
-                .collect()
-        });
-        let usage = meter.stop();
-        let requests = sent.into_iter().sum::<io::Result<u64>>()?;
-        Ok(Written {
-            stored: (requests + touched) * in_request,
-            records: requests * in_request,
-            requests,
-            usage,
+                .sum()
         })
     }
 
@@ -160,6 +207,7 @@ pub(crate) fn warm(target: &Target, seconds: f64) -> io::Result<Report> {
         connections: 4,
         in_flight: 5,
         codec: Codec::None,
+        beside_bare: false,
     };
     let kinds = [
         Load { size: 1024, batch_bytes: 64 << 10, codec: Codec::Lz4, ..plain },

@@ -42,6 +42,7 @@ impl CatchUp {
             connections: 2,
             in_flight: 5,
             codec: Codec::None,
+            beside_bare: false,
         };
         let written = load.write(target, WRITE_WITHIN, self.mib << 20)?;
         let mut report = Report::default();
