@@ -149,7 +149,8 @@ impl World {
             files: Arc::new(self.disk.clone()),
         };
         let args = open_args(&env, &directory(), self.settings.clone());
-        OpenLog { start, log_start, producer_id_expiration_ms: i64::MAX, ..args }
+        let cleaned_to = self.checkpoint.unwrap_or(Offset::ZERO);
+        OpenLog { start, log_start, cleaned_to, producer_id_expiration_ms: i64::MAX, ..args }
     }
 
     /// A reader takes a view, and reads all of it some time later, whatever was cleaned and removed meanwhile.
@@ -531,6 +532,23 @@ fn a_power_cut_at_any_step_of_a_round_leaves_the_log_whole() {
         all_operations += operations;
     }
     assert!(all_operations > 60, "the rounds wrote next to nothing: {all_operations} operations");
+}
+
+/// Kafka's recovery points lie up to a minute behind its cleaner, and the policy may have changed since.
+#[test]
+fn gaps_that_the_cleaner_left_are_no_losses_under_another_policy() {
+    const SEEDS: u64 = 20;
+    println!("seeds 0..{SEEDS}");
+    for seed in 0..SEEDS {
+        let (mut world, mut log) = dirty(seed);
+        world.clean(&mut log).expect("the disk works");
+        let (log_start, log_end) = (log.view().log_start, log.view().log_end);
+        drop(log);
+        world.settings.cleanup_policy = CleanupPolicy { compact: false, delete: true };
+        let log = world.reopen(StartMode::Unclean { recovery_point: Offset::ZERO }, log_start);
+        assert_eq!(log.view().log_end, log_end, "seed {seed}");
+        world.check(&log);
+    }
 }
 
 /// A round on a disk that breaks in its middle; true if it came to its end before.

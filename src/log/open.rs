@@ -67,6 +67,8 @@ pub struct OpenLog {
     pub log_start: Offset,
     /// Whether that was there.
     pub log_start_checkpoint: LogStartCheckpoint,
+    /// From the cleaner's checkpoint: below it there are gaps on purpose, whatever the policy is by now.
+    pub cleaned_to: Offset,
 }
 
 /// Why a log could not be opened.

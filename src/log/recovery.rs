@@ -204,12 +204,13 @@ impl<'a> Recovery<'a> {
     }
 
     /// The last writes to a segment can be lost while those to the next one are not: what follows is then no continuation.
-    /// Compaction leaves such gaps on purpose, and nothing is lost below the recovery point.
+    /// Compaction leaves such gaps on purpose, and nothing is lost below the recovery point, nor below the end of the last cleaning,
+    /// whose output is on disk before it takes the place of anything.
     fn has_lost_its_end(&self, ended: &Ended, next_base: Option<Offset>) -> bool {
         let StartMode::Unclean { recovery_point } = self.args.start else { return false };
         let may_have_gaps = self.args.settings.cleanup_policy.compact;
-        let ends_early =
-            next_base.is_some_and(|next| ended.log_end < next && next > recovery_point);
+        let safe_to = recovery_point.max(self.args.cleaned_to);
+        let ends_early = next_base.is_some_and(|next| ended.log_end < next && next > safe_to);
         ends_early && !may_have_gaps
     }
 

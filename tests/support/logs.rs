@@ -36,6 +36,7 @@ pub fn open_args(env: &Env, directory: &Path, settings: TopicSettings) -> OpenLo
         start: StartMode::Clean,
         log_start: Offset::ZERO,
         log_start_checkpoint: LogStartCheckpoint::Read,
+        cleaned_to: Offset::ZERO,
     }
 }
 

@@ -163,6 +163,7 @@ impl ClosedPartition {
             start: found.start,
             log_start: found.log_start,
             log_start_checkpoint: found.log_start_checkpoint,
+            cleaned_to: found.cleaned_to.unwrap_or(Offset::ZERO),
         };
         let mut log = Log::open_watched(args, &progress)?;
         self.look_for_lost_end(directory, log.view().log_end);
