@@ -41,6 +41,7 @@ fn open(directory: &Path) -> Log {
         start: StartMode::Clean,
         log_start: Offset::ZERO,
         log_start_checkpoint: LogStartCheckpoint::Read,
+        cleaned_to: Offset::ZERO,
     })
     .expect("the log opens")
 }
