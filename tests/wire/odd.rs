@@ -101,6 +101,9 @@ async fn null_for_topics_or_a_name_is_malformed_where_the_version_has_none() {
     session.broker.stop().await;
 }
 
+/// The topics that a request names, each with its partitions.
+type Asked<'a> = &'a [(&'a str, &'a [i32])];
+
 /// The topics that an answer names, each with index and code of its partitions.
 type Named = Vec<(String, Vec<(i32, i16)>)>;
 
@@ -113,7 +116,7 @@ async fn deleted_offsets_name_topics_that_there_are_with_their_partitions_alone(
     let mut session = Session::start().await;
     session.create("t", 1, &[]).await;
     commit_offset(&mut session, "g").await;
-    let cases: [(&str, &[(&str, &[i32])], i16, Named); 4] = [
+    let cases: [(&str, Asked<'_>, i16, Named); 4] = [
         ("g", &[("t", &[]), ("u", &[])], NONE, named(&[("u", &[])])),
         (
             "g",
@@ -174,7 +177,7 @@ async fn topics_without_partitions_are_named_unless_partitions_are_verified_or_m
     session.create("t", 1, &[]).await;
     let producer = Producer::begin(&mut session, "x", 60_000).await;
     let missing = (0, UNKNOWN_TOPIC_OR_PARTITION);
-    let cases: [(&[(&str, &[i32])], Named, Named); 5] = [
+    let cases: [(Asked<'_>, Named, Named); 5] = [
         (&[("t", &[])], named(&[("t", &[])]), vec![]),
         (&[("t", &[]), ("u", &[])], named(&[("t", &[]), ("u", &[])]), vec![]),
         (&[("t", &[]), ("u", &[0])], named(&[("u", &[missing])]), named(&[("u", &[missing])])),
@@ -201,7 +204,7 @@ async fn topics_without_partitions_are_named_unless_partitions_are_verified_or_m
 async fn add(
     session: &mut Session,
     producer: &Producer,
-    asked: &[(&str, &[i32])],
+    asked: Asked<'_>,
     verify_only: bool,
 ) -> Named {
     let topic = |(name, indices): &(&str, &[i32])| {
