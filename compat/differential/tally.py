@@ -10,6 +10,10 @@ SHOWN = 3
 """Places told of each kind of difference, those with the plainest requests first."""
 
 
+def parent(path):
+    return path.rpartition(".")[0]
+
+
 class Tally:
     def __init__(self, seed):
         self.seed, self.reasons = seed, Reasons()
@@ -27,8 +31,9 @@ class Tally:
             self.by_api[request.api.name, request.version]["requests"] += 1
         reasons = {id(finding): self.reasons.of(finding) for finding in findings}
         over = next((reason for reason in reasons.values() if reason and reason.ends_chapter), None)
-        if over:  # What the same request has led to follows from it.
-            reasons.update({id(finding): over for finding in findings if finding.shown_by})
+        if over:  # What the same request has led to follows from it, and so does what the same partition is told beside it.
+            beside = {parent(one.difference.path) for one in findings if reasons[id(one)] is over}
+            reasons.update({id(one): over for one in findings if one.shown_by or parent(one.difference.path) in beside})
         for finding in findings:
             if reasons[id(finding)] is None:
                 self.unreasoned[finding.kind].append(finding)
