@@ -33,7 +33,7 @@ pub use process::{
 };
 pub use random::{Random, SeededRandom, SystemRandom};
 pub use shutdown::Shutdown;
-pub use tasks::{lower_thread_priority, spawn, spawn_blocking, spawn_thread};
+pub use tasks::{give_way, lower_thread_priority, spawn, spawn_blocking, spawn_thread};
 
 /// The seams of one broker; cheap to clone.
 #[derive(Clone, Debug)]

@@ -35,6 +35,12 @@ pub fn lower_thread_priority() {
     let _ = rustix::process::setpriority_process(None, BACKGROUND_PRIORITY);
 }
 
+/// Lets threads that wait for this processor go first, once. Without it a thread of low priority keeps them waiting until its slice
+/// of a few milliseconds is over.
+pub fn give_way() {
+    thread::yield_now();
+}
+
 /// Starts a thread of its own for work that lives as long as the broker.
 #[expect(clippy::disallowed_methods, reason = "this is the seam that spawns")]
 pub fn spawn_thread<F, T>(name: &str, work: F) -> io::Result<thread::JoinHandle<T>>

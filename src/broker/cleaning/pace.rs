@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::CleaningQueue;
 use crate::broker::partition::Partition;
-use crate::env::Clock;
+use crate::env::{Clock, give_way};
 use crate::log::compaction::{Pace, Stop};
 use crate::observe::Gauge;
 
@@ -102,6 +102,7 @@ impl Pace for RoundPace<'_> {
         if *moved < STEP_BYTES {
             return Ok(());
         }
+        give_way();
         self.look(std::mem::take(&mut moved))
     }
 

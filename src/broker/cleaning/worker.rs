@@ -24,6 +24,10 @@ use crate::types::Offset;
 /// Share of the byte budget that the maps of all threads may take together: one in so many bytes.
 const BUDGET_SHARE: usize = 4;
 
+/// Most bytes of one read or write of a log, whatever `log.cleaner.io.buffer.size` allows: on most systems a thread that wakes up
+/// meanwhile on the same processor waits until the system call is over.
+const PIECE_BYTES_MAX: usize = 64 << 10;
+
 /// What all threads of the cleaner use.
 #[derive(Debug)]
 pub(in crate::broker) struct CleaningTools {
@@ -67,7 +71,7 @@ impl CleaningTools {
                 load_factor: settings.io_buffer_load_factor,
             },
             // Half for reading, half for writing.
-            buffer_bytes: settings.io_buffer_bytes / threads / 2,
+            buffer_bytes: (settings.io_buffer_bytes / threads / 2).min(PIECE_BYTES_MAX),
         }
     }
 }
