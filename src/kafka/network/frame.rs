@@ -135,8 +135,11 @@ impl FrameReader {
             return None;
         }
         let whole = self.whole().unwrap_or(target);
+        if target >= whole || target <= READ_BYTES {
+            return Some(target);
+        }
         // The last step holds the old memory and the new.
-        Some(if target >= whole { target } else { (2 * whole).min(self.limits.budget_bytes) })
+        Some((2 * whole).min(self.limits.budget_bytes))
     }
 
     /// Goes on in a new allocation under `permit`. Returns the permit of the old one, which frames may still be using.
