@@ -34,8 +34,8 @@ pub enum Job {
     RetentionOf(Weak<Partition>),
     /// A pass over all partitions: retention.
     Retention,
-    /// A pass over the open partitions: idle producers, files that readers left open.
-    Expiry,
+    /// A pass over the open partitions: idle producers, files that readers left open. Only the last one that was planned counts.
+    Expiry(u64),
 }
 
 /// Jobs by the time they are due.
@@ -172,7 +172,7 @@ mod tests {
             let agenda = Arc::clone(&agenda);
             async move { agenda.wait().await }
         });
-        agenda.plan(0, Job::Expiry);
+        agenda.plan(0, Job::Expiry(0));
         waiting.await.unwrap();
         assert_eq!(agenda.take_due().len(), 1);
     }

@@ -4,6 +4,7 @@
 //! plans nothing but the passes, minutes apart.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::task::JoinHandle;
 
@@ -25,7 +26,7 @@ impl Broker {
     /// Starts the task; it ends when the shutdown is requested. The caller owns the handle.
     pub(super) fn start_housekeeping(self: &Arc<Self>) -> JoinHandle<()> {
         self.agenda.plan(self.settings.log_retention_check_interval_ms, Job::Retention);
-        self.agenda.plan(self.expiry_interval_ms(), Job::Expiry);
+        self.plan_expiry();
         let broker = Arc::clone(self);
         env::spawn(async move {
             loop {
@@ -95,15 +96,23 @@ impl Broker {
                 self.apply_retention();
                 self.agenda.plan(self.settings.log_retention_check_interval_ms, Job::Retention);
             }
-            Job::Expiry => {
-                self.expire();
-                self.agenda.plan(self.expiry_interval_ms(), Job::Expiry);
+            Job::Expiry(number) => {
+                if number == self.last_expiry.load(Ordering::Relaxed) {
+                    self.expire();
+                    self.plan_expiry();
+                }
             }
         }
     }
 
+    /// The next pass, in the place of the one that was planned before.
+    pub(super) fn plan_expiry(&self) {
+        let number = 1 + self.last_expiry.fetch_add(1, Ordering::Relaxed);
+        self.agenda.plan(self.expiry_interval_ms(), Job::Expiry(number));
+    }
+
     /// No producer is known for more than a quarter longer than its time.
-    fn expiry_interval_ms(&self) -> i64 {
+    pub(super) fn expiry_interval_ms(&self) -> i64 {
         let idle_ms = self.in_force.get().producer_id_expiration_ms;
         (idle_ms / 4).clamp(EXPIRY_INTERVAL_MS_MIN, EXPIRY_INTERVAL_MS_MAX)
     }

@@ -43,6 +43,7 @@ mod transactions;
 mod usage;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -127,6 +128,8 @@ pub struct Broker {
     /// Partitions on their way to another log directory.
     pub moves: Arc<Moves>,
     agenda: Arc<Agenda>,
+    /// Number of the pass over idle producers that is planned.
+    last_expiry: AtomicU64,
     shutdown: Shutdown,
     housekeeping: Mutex<Option<JoinHandle<()>>>,
 }
@@ -149,7 +152,11 @@ impl Broker {
     /// Brings settings and partitions in line with the newest image: called after topics were deleted and configs changed. New topics and
     /// partitions need no call. Blocks.
     pub fn apply_image(&self) {
+        let expiry_interval_ms = self.expiry_interval_ms();
         self.in_force.apply(&self.metadata.image());
+        if self.expiry_interval_ms() < expiry_interval_ms {
+            self.plan_expiry();
+        }
         self.partitions.apply_image();
         let threads = self.partitions.cleaner_settings().threads;
         if let Err(error) = self.cleaner.set_threads(threads) {

@@ -1,5 +1,6 @@
 //! Start and stop of the broker's data.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -120,6 +121,7 @@ impl Broker {
                 shutdown: args.shutdown,
                 partitions,
                 agenda,
+                last_expiry: AtomicU64::new(0),
                 changes: Mutex::new(()),
                 admin_turns: Arc::new(Semaphore::new(ADMIN_TURNS)),
                 housekeeping: Mutex::new(None),
