@@ -221,11 +221,14 @@ def batches_that_never_enter_the_log(broker):
            "a control batch": (batch(two, attributes=0x20), {87}), "a producer without sequence": (batch(two, producer=5), {87}),
            "bytes behind the records": (batch(two, extra=b"xyz"), {2, 87}),
            "cut records": (batch([two[0], two[1][:-3]], count=2), {2, 87})}
+    # What is no batch at all fails the whole request.
+    end, fails_all = 0, {"magic 3"}
     with Connection(broker.bootstrap) as connection:
-        for number, (name, (content, codes)) in enumerate(bad.items()):
+        for name, (content, codes) in bad.items():
             outcome = produce(connection, topic, {0: content, 1: good})
             assert outcome[0][0] in codes, f"{name}: code {outcome[0][0]}"
-            equal(outcome[1], (0, 2 * number), f"the sound batch beside {name}")
+            equal(outcome[1], (2, -1) if name in fails_all else (0, end), f"the sound batch beside {name}")
+            end += 0 if name in fails_all else 2
     equal(broker.ends(topic, 0), (0, 0), "ends of the partition with bad batches")
 
 
