@@ -68,9 +68,11 @@ class Broker:
         self.admin.incremental_alter_configs([resource], request_timeout=TIMEOUT)[resource].result()
 
     def produce(self, topic, *records, **options):
-        """Records are (key, value), with a timestamp and headers where there are some. Of each: (error name or None, message)."""
+        """Records are (key, value), with a timestamp and headers where there are some. Of each: (error name or None, message).
+
+        They wait for each other: the flush ends the linger, so that one batch has them all however slow the machine is."""
         outcomes = [None] * len(records)
-        producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "message.max.bytes": 40_000_000, "linger.ms": 50,
+        producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "message.max.bytes": 40_000_000, "linger.ms": 60_000,
                              "broker.address.family": "v4", **options})
 
         def delivered(index):
