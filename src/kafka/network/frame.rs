@@ -73,8 +73,6 @@ pub struct FrameReader {
     capacity: usize,
     /// Covers `capacity`, or all that the frame will need that is arriving.
     permit: Option<BytePermit>,
-    /// It does the latter.
-    covers_frame: bool,
     was_filled: bool,
     limits: FrameLimits,
 }
@@ -91,14 +89,7 @@ pub struct FrameLimits {
 impl FrameReader {
     /// A reader without memory yet.
     pub fn new(limits: FrameLimits) -> Self {
-        Self {
-            buffer: BytesMut::new(),
-            capacity: 0,
-            permit: None,
-            covers_frame: false,
-            was_filled: false,
-            limits,
-        }
+        Self { buffer: BytesMut::new(), capacity: 0, permit: None, was_filled: false, limits }
     }
 
     /// The next frame, without its length, if it is here as a whole.
@@ -106,8 +97,8 @@ impl FrameReader {
         match self.frame_len()? {
             Some(len) if self.buffer.len() >= LENGTH_BYTES + len => {
                 self.buffer.advance(LENGTH_BYTES);
-                if std::mem::take(&mut self.covers_frame)
-                    && let Some(permit) = &mut self.permit
+                if let Some(permit) = &mut self.permit
+                    && permit.bytes() > self.capacity
                 {
                     permit.resize(self.capacity);
                 }
@@ -129,7 +120,7 @@ impl FrameReader {
         if self.buffer.try_reclaim(missing) {
             return None;
         }
-        if self.covers_frame {
+        if self.permit.as_ref().is_some_and(|permit| permit.bytes() > self.capacity) {
             // Nothing but the frame is in the old memory.
             self.move_to(target);
             return None;
@@ -144,9 +135,7 @@ impl FrameReader {
 
     /// Goes on in a new allocation under `permit`. Returns the permit of the old one, which frames may still be using.
     pub fn grow(&mut self, permit: BytePermit) -> Option<BytePermit> {
-        let target = self.target();
-        self.covers_frame = permit.bytes() > target;
-        self.move_to(target);
+        self.move_to(self.target());
         self.permit.replace(permit)
     }
 
