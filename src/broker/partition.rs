@@ -380,14 +380,11 @@ impl Partition {
         let bytes = build_marker(marker, now).map_err(AppendError::Io)?;
         let header = BatchHeader::parse(&bytes).expect("a batch that was just built has a header");
         let (bytes, origin) = (bytes.into(), Origin::Marker(marker.version));
-        // As all batches of such a topic it says so in its attributes.
-        let timestamp_type = self.topic().policy().rules.timestamp_type;
-        let log_append_time = (timestamp_type == TimestampType::LogAppendTime).then_some(now);
-        let header = match log_append_time {
-            Some(time) => header.with_timestamps(timestamp_type, time),
-            None => header,
-        };
-        self.append(&CheckedBatch { header, bytes, log_append_time, origin }, now)
+        let batch = CheckedBatch { header, bytes, log_append_time: None, origin };
+        match self.topic().policy().rules.timestamp_type {
+            TimestampType::CreateTime => self.append(&batch, now),
+            TimestampType::LogAppendTime => self.append(&batch.stamped(now), now),
+        }
     }
 
     /// The log start was raised: shows it, and that the transactions below hold back no further than it.

@@ -140,7 +140,7 @@ impl BatchHeader {
     }
 
     /// The header as [`set_timestamps`] leaves it, but for the checksum.
-    pub fn with_timestamps(
+    pub(super) fn with_timestamps(
         mut self,
         timestamp_type: TimestampType,
         max_timestamp: Timestamp,

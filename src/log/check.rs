@@ -180,6 +180,14 @@ pub enum Admission {
 }
 
 impl CheckedBatch<'_> {
+    /// The same in a topic that shows the broker's time (LogAppendTime).
+    #[must_use]
+    pub fn stamped(mut self, now: Timestamp) -> Self {
+        self.header = self.header.with_timestamps(TimestampType::LogAppendTime, now);
+        self.log_append_time = Some(now);
+        self
+    }
+
     /// Copies the batch to its place in the log, with what the leader sets.
     ///
     /// # Panics
@@ -465,8 +473,7 @@ fn with_timestamps(
     let mut header = parse(&bytes);
     let origin = Origin::Client(Admission::Open);
     if timestamp_type == TimestampType::LogAppendTime {
-        header = header.with_timestamps(timestamp_type, now);
-        return CheckedBatch { header, bytes, log_append_time: Some(now), origin };
+        return CheckedBatch { header, bytes, log_append_time: None, origin }.stamped(now);
     }
     if header.timestamp_type() != timestamp_type || header.max_timestamp != max_timestamp {
         set_timestamps(bytes.to_mut(), timestamp_type, max_timestamp);
