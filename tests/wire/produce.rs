@@ -13,7 +13,7 @@ use kafka_protocol::messages::produce_response::PartitionProduceResponse;
 use crate::calls::{PRODUCE, Session, produce_request};
 use crate::peer::{Peer, api};
 use crate::pipelining::topic_name;
-use crate::records::batch;
+use crate::records::{ATTRIBUTES, batch, changed, sent_by};
 
 const NONE: i16 = 0;
 const CORRUPT_MESSAGE: i16 = 2;
@@ -35,30 +35,8 @@ fn only(mut answer: ProduceResponse) -> PartitionProduceResponse {
     topic.partition_responses.remove(0)
 }
 
-/// `batch` with header fields changed and the checksum made right again.
-fn changed(batch: &Bytes, at: usize, field: &[u8]) -> Bytes {
-    const CRC_AT: usize = 17;
-    const ATTRIBUTES_AT: usize = 21;
-    let mut bytes = BytesMut::from(&batch[..]);
-    bytes[at..at + field.len()].copy_from_slice(field);
-    let crc = crc32c::crc32c(&bytes[ATTRIBUTES_AT..]);
-    bytes[CRC_AT..ATTRIBUTES_AT].copy_from_slice(&crc.to_be_bytes());
-    bytes.freeze()
-}
-
-const ATTRIBUTES: usize = 21;
 const FIRST_TIMESTAMP: usize = 27;
 const MAX_TIMESTAMP: usize = 35;
-const PRODUCER: usize = 43;
-
-/// The fields of an idempotent producer: id, epoch, base sequence.
-fn sent_by(batch: &Bytes, id: i64, epoch: i16, sequence: i32) -> Bytes {
-    let mut fields = BytesMut::new();
-    fields.put_i64(id);
-    fields.put_i16(epoch);
-    fields.put_i32(sequence);
-    changed(batch, PRODUCER, &fields)
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_version_appends_and_tells_the_offset() {

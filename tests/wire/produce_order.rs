@@ -1,13 +1,13 @@
 //! Produce requests in which several things are wrong: what Apache Kafka 4.4.0 says of them, which looks at one thing after the
 //! other.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use highwater::types::Timestamp;
 use kafka_protocol::messages::{EndTxnResponse, ProduceRequest, ProduceResponse, TransactionalId};
 
 use crate::calls::{PRODUCE, Session, produce_request};
 use crate::member::text;
-use crate::records::batch;
+use crate::records::{ATTRIBUTES, CRC, MAGIC, batch, changed, sent_by};
 use crate::transactional::{END_TXN, Producer};
 
 const NONE: i16 = 0;
@@ -21,32 +21,12 @@ const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: i16 = 53;
 const UNSUPPORTED_COMPRESSION_TYPE: i16 = 76;
 const INVALID_RECORD: i16 = 87;
 
-const MAGIC: usize = 16;
-const CRC: usize = 17;
-const ATTRIBUTES: usize = 21;
-const PRODUCER: usize = 43;
-
 const TRANSACTIONAL: u8 = 16;
 const NO_CODEC: u8 = 5;
 
-/// A good batch with other bytes at a place, and a checksum that is right for them.
-fn with(at: usize, bytes: &[u8]) -> Bytes {
-    let mut changed = BytesMut::from(&batch(&[b"a"])[..]);
-    changed[at..at + bytes.len()].copy_from_slice(bytes);
-    let crc = crc32c::crc32c(&changed[ATTRIBUTES..]);
-    changed[CRC..ATTRIBUTES].copy_from_slice(&crc.to_be_bytes());
-    changed.freeze()
-}
-
 /// A batch of a producer, at the beginning of its sequence.
 fn of_producer(attributes: u8, id: i64, epoch: i16) -> Bytes {
-    let good = batch(&[b"a"]);
-    let mut head = BytesMut::from(&good[ATTRIBUTES..PRODUCER]);
-    head[1] = attributes;
-    head.put_i64(id);
-    head.put_i16(epoch);
-    head.put_i32(0);
-    with(ATTRIBUTES, &head)
+    changed(&sent_by(&batch(&[b"a"]), id, epoch, 0), ATTRIBUTES, &[0, attributes])
 }
 
 fn two() -> Bytes {
@@ -54,8 +34,9 @@ fn two() -> Bytes {
     Bytes::from([&good[..], &good[..]].concat())
 }
 
-fn torn() -> Bytes {
-    let mut torn = BytesMut::from(&batch(&[b"a"])[..]);
+/// Its checksum is wrong.
+fn torn(batch: &Bytes) -> Bytes {
+    let mut torn = BytesMut::from(&batch[..]);
     torn[CRC] ^= 1;
     torn.freeze()
 }
@@ -93,12 +74,12 @@ async fn partition_form_transaction_acks_and_internal_topics_are_looked_at_in_th
         ("t", 0, two(), 2, INVALID_RECORD),
         ("t", 0, transactional, 2, INVALID_PRODUCER_ID_MAPPING),
         ("t", 0, good.clone(), 2, INVALID_REQUIRED_ACKS),
-        ("t", 0, torn(), 2, INVALID_REQUIRED_ACKS),
-        ("t", 0, torn(), 1, CORRUPT_MESSAGE),
+        ("t", 0, torn(&good), 2, INVALID_REQUIRED_ACKS),
+        ("t", 0, torn(&good), 1, CORRUPT_MESSAGE),
         ("__consumer_offsets", 5, good.clone(), 1, UNKNOWN_TOPIC_OR_PARTITION),
         ("__consumer_offsets", 0, two(), 1, INVALID_RECORD),
         ("__consumer_offsets", 0, good.clone(), 2, INVALID_REQUIRED_ACKS),
-        ("__consumer_offsets", 0, torn(), 1, INVALID_TOPIC_EXCEPTION),
+        ("__consumer_offsets", 0, torn(&good), 1, INVALID_TOPIC_EXCEPTION),
     ];
     for (number, (topic, partition, records, acks, code)) in cases.into_iter().enumerate() {
         let request = produce_request(topic, partition, Some(records))
@@ -115,7 +96,7 @@ async fn what_is_no_batch_or_of_several_producers_fails_the_whole_request() {
     let mut session = Session::start().await;
     session.create("t", 2, &[]).await;
     let good = batch(&[b"a"]);
-    let magic_3 = with(MAGIC, &[3]);
+    let magic_3 = changed(&good, MAGIC, &[3]);
     let [transactional, another] = [5, 6].map(|id| of_producer(TRANSACTIONAL, id, 0));
     let corrupt = || (CORRUPT_MESSAGE, Some("Invalid magic found in record: 3".to_owned()));
     let refused = || (TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None);
@@ -167,10 +148,9 @@ async fn a_producer_that_is_not_known_has_an_epoch_before_the_first() {
 async fn the_log_looks_at_the_codec_behind_the_checksum_and_tells_where_it_begins() {
     let mut session = Session::start().await;
     session.create("t", 1, &[]).await;
-    let no_codec = with(ATTRIBUTES + 1, &[NO_CODEC]);
-    let mut torn = BytesMut::from(&no_codec[..]);
-    torn[CRC] ^= 1;
-    let cases = [(no_codec, UNSUPPORTED_COMPRESSION_TYPE, 0), (torn.freeze(), CORRUPT_MESSAGE, -1)];
+    let no_codec = changed(&batch(&[b"a"]), ATTRIBUTES + 1, &[NO_CODEC]);
+    let torn = torn(&no_codec);
+    let cases = [(no_codec, UNSUPPORTED_COMPRESSION_TYPE, 0), (torn, CORRUPT_MESSAGE, -1)];
     for (records, code, log_start) in cases {
         let answer = session.produce("t", 0, records).await;
         assert_eq!((answer.error_code, answer.log_start_offset), (code, log_start));

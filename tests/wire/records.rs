@@ -2,6 +2,12 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+/// Where fields of the header lie.
+pub(crate) const MAGIC: usize = 16;
+pub(crate) const CRC: usize = 17;
+pub(crate) const ATTRIBUTES: usize = 21;
+pub(crate) const PRODUCER: usize = 43;
+
 /// One uncompressed batch with one record per value, null keys, timestamp 0.
 pub(crate) fn batch(values: &[&[u8]]) -> Bytes {
     let mut body = BytesMut::new();
@@ -33,6 +39,24 @@ pub(crate) fn batch(values: &[&[u8]]) -> Bytes {
     batch.put_u32(crc32c::crc32c(&body));
     batch.put_slice(&body);
     batch.freeze()
+}
+
+/// `batch` with header fields changed and the checksum made right again.
+pub(crate) fn changed(batch: &Bytes, at: usize, field: &[u8]) -> Bytes {
+    let mut bytes = BytesMut::from(&batch[..]);
+    bytes[at..at + field.len()].copy_from_slice(field);
+    let crc = crc32c::crc32c(&bytes[ATTRIBUTES..]);
+    bytes[CRC..ATTRIBUTES].copy_from_slice(&crc.to_be_bytes());
+    bytes.freeze()
+}
+
+/// The fields of an idempotent producer: id, epoch, base sequence.
+pub(crate) fn sent_by(batch: &Bytes, id: i64, epoch: i16, sequence: i32) -> Bytes {
+    let mut fields = BytesMut::new();
+    fields.put_i64(id);
+    fields.put_i16(epoch);
+    fields.put_i32(sequence);
+    changed(batch, PRODUCER, &fields)
 }
 
 fn put_varint(to: &mut BytesMut, value: i64) {
