@@ -78,7 +78,7 @@ impl Load {
         let (requests, cpu) = bare::serve(traffic, directory, |address| {
             self.repeat_all(address, &requests, BYTES_MAX, &batch, Instant::now() + time)
         })?;
-        let records = requests * batch.records * u64::from(self.per_request.unsigned_abs());
+        let records = requests * self.records_in_request(&batch);
         Ok(cpu.div_f64(records as f64))
     }
 
@@ -123,7 +123,7 @@ impl Load {
             accept(control.receive()?)?;
         }
         let touched = requests.len() as u64;
-        let in_request = batch.records * u64::from(self.per_request.unsigned_abs());
+        let in_request = self.records_in_request(&batch);
         let meter = Meter::start(target);
         let end = Instant::now() + time;
         let sent = self.repeat_all(&target.address, &requests, bytes_max, &batch, end);
@@ -146,8 +146,8 @@ impl Load {
         batch: &Batch,
         end: Instant,
     ) -> io::Result<u64> {
-        let in_request = batch.records * u64::from(self.per_request.unsigned_abs());
-        let quota = bytes_max / (in_request * self.size as u64) / self.connections as u64;
+        let request_bytes = self.records_in_request(batch) * self.size as u64;
+        let quota = bytes_max / request_bytes / self.connections as u64;
         thread::scope(|scope| {
             let send = |number: usize| {
                 let mut requests = requests.to_vec();
@@ -162,6 +162,10 @@ impl Load {
                 .map(|thread| thread.join().expect("a load thread does not panic"))
                 .sum()
         })
+    }
+
+    fn records_in_request(&self, batch: &Batch) -> u64 {
+        batch.records * u64::from(self.per_request.unsigned_abs())
     }
 
     fn requests(&self, topic: &str, batch: &Batch) -> Vec<Vec<u8>> {
