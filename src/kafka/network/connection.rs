@@ -50,8 +50,9 @@ const UNSENT_BYTES_STEP: usize = 64 * 1024;
 /// Bytes read before other tasks of the thread get their turn.
 const TURN_BYTES: usize = 128 * 1024;
 
-/// A connection that waits longer than this for room in the byte budget is closed.
-const MEMORY_WAIT: Duration = Duration::from_secs(30);
+/// A connection that waits longer than this for room in the byte budget is closed. It may keep what others wait for, since requests that
+/// it has begun hold their memory until they are answered; those who wait for the memory of a long answer, 30 seconds, outlast it.
+const MEMORY_WAIT: Duration = Duration::from_secs(15);
 
 /// While others wait for memory, so much of a frame that holds some must arrive between two looks of [`Idle`], five seconds.
 const ARRIVING_BYTES_MIN: usize = 64 * 1024;
